@@ -1,0 +1,102 @@
+"""What a recogniser heard, and when: the values that every other part of the project speaks in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Token:
+    """One emitted entry of the vocabulary.
+
+    Args:
+        id: index in the vocabulary.
+        text: its text, with its leading space where it starts a word; a run of byte pieces sits on its first token.
+        start, end: seconds from the beginning of the audio.
+        confidence: 0 (a guess) to 1 (certain).
+        log_prob: natural log of the probability it was chosen with; NaN where a source does not know it.
+    """
+
+    id: int
+    text: str
+    start: float
+    end: float
+    confidence: float
+    log_prob: float
+
+
+@dataclass(frozen=True)
+class Word:
+    """Tokens that are written without a space between them; `text` has none at its ends."""
+
+    text: str
+    start: float
+    end: float
+    confidence: float
+    tokens: tuple[Token, ...]
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """Words up to a separator, a silence or a limit of length (`Segmentation`)."""
+
+    text: str
+    start: float
+    end: float
+    confidence: float
+    words: tuple[Word, ...]
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """One label sequence of a decoder, in encoder frames.
+
+    Args:
+        token_ids: indices in the vocabulary, without blanks.
+        start_frames: frame of emission of each token.
+        end_frames: first frame after each token.
+        score: the decoder's search score, in natural log.
+        confidences: 0..1 for each token.
+        log_probs: natural-log probability of each token at its emission; empty where unknown.
+    """
+
+    token_ids: tuple[int, ...]
+    start_frames: tuple[int, ...]
+    end_frames: tuple[int, ...]
+    score: float
+    confidences: tuple[float, ...]
+    log_probs: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Transcript:
+    """What was heard in one recording.
+
+    Args:
+        text: the whole text.
+        sentences, words, tokens: the same, at three grains; each in order of time.
+        alternatives: the N-best after the best one, as transcripts of their own.
+        score: the search score of the hypothesis, natural log.
+        duration: seconds of audio.
+        language: code of the language, where it is known.
+        model: where the model came from (`ModelInfo.source`).
+        decoding: the settings it was decoded with.
+        warnings: sentences for a person, for example that a file ended early.
+        cuts: seconds at which long audio was cut.
+        timings: seconds of work by stage ("features", "encoder", "decoder", "total").
+    """
+
+    text: str = ""
+    sentences: tuple[Sentence, ...] = ()
+    words: tuple[Word, ...] = ()
+    tokens: tuple[Token, ...] = ()
+    alternatives: tuple[Transcript, ...] = ()
+    score: float = 0.0
+    duration: float = 0.0
+    language: str | None = None
+    model: str | None = None
+    decoding: Any = None
+    warnings: tuple[str, ...] = ()
+    cuts: tuple[float, ...] = ()
+    timings: dict[str, float] = field(default_factory=dict, compare=False)

@@ -1,0 +1,1 @@
+"""How an encoder's output becomes hypotheses."""
