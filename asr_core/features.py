@@ -1,8 +1,8 @@
 """The log-mel front end: NeMo's `FilterbankFeatures`, in float64 NumPy.
 
 Every rule that is easy to get wrong is NeMo's own: the window is symmetric and centred in the FFT frame, the signal is
-padded with zeros, only the valid `samples // hop` frames exist, the guard is added before the logarithm, and the standard
-deviation is unbiased and taken over those frames.
+padded with zeros, only the valid `samples // hop` frames exist, the guard is added before the logarithm, and the
+standard deviation is unbiased and taken over those frames.
 """
 
 from __future__ import annotations
