@@ -33,8 +33,12 @@ class StoreError(AsrError):
 
 
 class Cancelled(AsrError):
-    """The work was cancelled; `partial` holds the Transcript of what was done before."""
+    """The work was cancelled; `partial` holds the Transcript of what was done before.
 
-    def __init__(self, partial: Any = None) -> None:
+    `state` is what a later call needs to go on from there.
+    """
+
+    def __init__(self, partial: Any = None, state: tuple[Any, ...] = ()) -> None:
         super().__init__("The work was cancelled.")
         self.partial = partial
+        self.state = state

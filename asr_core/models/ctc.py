@@ -24,8 +24,8 @@ class CtcHead:
         weight, bias = linear(weights, f"{name}.decoder_layers.0")
         if weight.shape[1] != vocabulary_size + 1:
             raise ModelError(
-                f"The CTC head has {weight.shape[1]} outputs; a vocabulary of {vocabulary_size} tokens and a blank make "
-                f"{vocabulary_size + 1}."
+                f"The CTC head has {weight.shape[1]} outputs; a vocabulary of {vocabulary_size} tokens and a blank "
+                f"make {vocabulary_size + 1}."
             )
         return cls(weight, bias)
 

@@ -1,0 +1,309 @@
+"""A loaded model, and every way of asking it what was said."""
+
+from __future__ import annotations
+
+import threading
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from asr_core import features as front_end
+from asr_core.alignment import Hypothesis, Transcript
+from asr_core.audio import AudioWarning, as_samples
+from asr_core.decoding import greedy
+from asr_core.decoding.options import Confidence, Decoding, Greedy
+from asr_core.engine import Engine
+from asr_core.errors import Cancelled, DecodingError
+from asr_core.longform import Chunking, Window, join, windows
+from asr_core.models.config import ParakeetConfig
+from asr_core.models.parakeet import Parakeet
+from asr_core.models.registry import ModelInfo
+from asr_core.progress import OnProgress, Progress
+from asr_core.segmentation import Segmentation
+from asr_core.text import Vocabulary
+from asr_core.wording import build_transcript
+
+#: Seconds of padded audio that go through the encoder together; small on a CPU, where a batch gains little and a
+#: cancelled job should stop soon.
+BATCH_SECONDS = {"CPU": 30.0, "Metal": 240.0}
+
+
+@dataclass(frozen=True)
+class Recognizer:
+    """A model that is ready. Any thread may call it; the engine's thread does the MLX work.
+
+    Args:
+        info: what the model is.
+        config: its architecture.
+        vocabulary: its tokens.
+        card: its model card, where it has one.
+        size_bytes: of its weights on disk.
+    """
+
+    info: ModelInfo
+    config: ParakeetConfig
+    vocabulary: Vocabulary
+    card: str | None
+    size_bytes: int
+    _model: Parakeet = field(repr=False)
+    _engine: Engine = field(repr=False)
+
+    # The stages, one by one.
+
+    def features(self, audios: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        """Log-mel features of recordings at the model's sample rate.
+
+        Returns:
+            (batch, frames, mels) float32 and (batch,) valid frames.
+        """
+        config = self.config.features
+        return front_end.batch([front_end.log_mel(audio, config) for audio in audios], config)
+
+    def encode(self, features: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(batch, frames, mels), (batch,) to (batch, encoder frames, width) float32, (batch,)."""
+        return self._engine.run(self._model.encode, features, lengths)
+
+    def ctc_log_probs(self, encoded: np.ndarray) -> np.ndarray:
+        """(batch, frames, width) to (batch, frames, V + 1) natural log. Raises DecodingError without a CTC head."""
+        if self._model.ctc is None:
+            raise self._no_head("ctc")
+        return self._model.ctc.log_probs(encoded)
+
+    def decode(self, encoded: np.ndarray, lengths: np.ndarray, decoding: Decoding) -> list[list[Hypothesis]]:
+        """Hypotheses of each item, best first.
+
+        Args:
+            encoded: (batch, frames, width) float32 and its valid `lengths` (batch,).
+        Raises:
+            DecodingError: the model lacks the head, or a setting does not fit it.
+        """
+        head = self._head(decoding)
+        lengths = np.asarray(lengths)
+        if head == "ctc":
+            found = greedy.ctc(self.ctc_log_probs(encoded), lengths, decoding)
+        else:
+            found = greedy.transducer(encoded, lengths, self._model.transducer, decoding)
+        return [[hypothesis] for hypothesis in found]
+
+    def transcript(
+        self,
+        hypotheses: Sequence[Hypothesis],
+        *,
+        duration: float,
+        segmentation: Segmentation = Segmentation(),  # noqa: B008 - a frozen value
+        confidence: Confidence = Confidence(),  # noqa: B008
+    ) -> Transcript:
+        """Words, sentences and seconds of hypotheses, best first; the others become its `alternatives`.
+
+        Args:
+            duration: seconds of the recording; no time lies outside it.
+            confidence: how tokens make a word.
+        """
+        made = [
+            build_transcript(
+                hypothesis,
+                self.vocabulary,
+                frame_seconds=self.config.frame_seconds,
+                duration=duration,
+                segmentation=segmentation,
+                confidence=confidence,
+            )
+            for hypothesis in hypotheses
+        ]
+        made = [replace(one, model=self.info.source, language=self._language()) for one in made]
+        if not made:
+            return Transcript(duration=duration, model=self.info.source, language=self._language())
+        return replace(made[0], alternatives=tuple(made[1:]))
+
+    # From audio to text.
+
+    def transcribe(
+        self,
+        audio: Any,
+        *,
+        sample_rate: int = 16_000,
+        decoding: Decoding = Greedy(),  # noqa: B008 - frozen values
+        segmentation: Segmentation = Segmentation(),  # noqa: B008
+        chunking: Chunking = Chunking(),  # noqa: B008
+        on_progress: OnProgress | None = None,
+        cancel: threading.Event | None = None,
+        resume: Cancelled | None = None,
+    ) -> Transcript:
+        """What was said in one recording.
+
+        Args:
+            audio: 1-D samples at `sample_rate` (float, or integers of full scale), or anything `read_audio` takes.
+            on_progress: called with seconds of audio.
+            cancel: looked at between pieces of audio.
+            resume: an earlier, cancelled call with the same audio and settings, to go on from.
+        Raises:
+            AudioError, DecodingError, Cancelled (with the transcript of the pieces that were done).
+        """
+        return self.transcribe_batch(
+            [audio],
+            sample_rate=sample_rate,
+            decoding=decoding,
+            segmentation=segmentation,
+            chunking=chunking,
+            on_progress=on_progress,
+            cancel=cancel,
+            resume=resume,
+        )[0]
+
+    def transcribe_batch(
+        self,
+        audios: Sequence[Any],
+        *,
+        sample_rate: int = 16_000,
+        decoding: Decoding = Greedy(),  # noqa: B008 - frozen values
+        segmentation: Segmentation = Segmentation(),  # noqa: B008
+        chunking: Chunking = Chunking(),  # noqa: B008
+        on_progress: OnProgress | None = None,
+        cancel: threading.Event | None = None,
+        resume: Cancelled | None = None,
+    ) -> list[Transcript]:
+        """Like `transcribe` for several recordings; each gets what it gets alone. `Cancelled.partial` is a list then,
+        unless there is one recording."""
+        self._head(decoding)
+        recordings = [self._recording(audio, sample_rate, chunking) for audio in audios]
+        work = _Work(recordings, list(resume.state) if resume is not None else [])
+        started = time.perf_counter()
+
+        def results() -> list[Transcript]:
+            spent = {**work.timings, "total": time.perf_counter() - started}
+            return [
+                self._finish(recording, found, decoding, segmentation, spent)
+                for recording, found in zip(recordings, work.by_recording(), strict=True)
+            ]
+
+        def report(samples: int) -> None:
+            if on_progress is not None:
+                rate = self.info.sample_rate
+                on_progress(Progress(samples / rate, work.samples / rate, "transcribe"))
+
+        while (waiting := work.next(self._batch_samples)) is not None:
+            if cancel is not None and cancel.is_set():
+                partial = results()
+                raise Cancelled(partial[0] if len(partial) == 1 else partial, state=tuple(work.done))
+            report(work.samples_done)
+            work.add(self._hear(waiting, decoding, work.timings))
+        report(work.samples)
+        return results()
+
+    # Inside.
+
+    def _recording(self, audio: Any, sample_rate: int, chunking: Chunking) -> _Recording:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", AudioWarning)
+            samples = as_samples(audio, sample_rate, self.info.sample_rate)
+        said = []
+        for warning in caught:
+            if issubclass(warning.category, AudioWarning):
+                said.append(str(warning.message))
+            else:
+                warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+        return _Recording(samples, tuple(windows(samples, self.info.sample_rate, chunking, self._grid)), tuple(said))
+
+    def _hear(self, pieces: list[np.ndarray], decoding: Decoding, timings: dict[str, float]) -> list[Hypothesis]:
+        """The best hypothesis of each piece, all through the encoder at once."""
+        clock = time.perf_counter
+        t0 = clock()
+        features, lengths = self.features(pieces)
+        t1 = clock()
+        encoded, lengths = self.encode(features, lengths)
+        t2 = clock()
+        found = [hypotheses[0] for hypotheses in self.decode(encoded, lengths, decoding)]
+        for stage, seconds in (("features", t1 - t0), ("encoder", t2 - t1), ("decoder", clock() - t2)):
+            timings[stage] = timings.get(stage, 0.0) + seconds
+        return found
+
+    def _finish(
+        self,
+        recording: _Recording,
+        found: list[Hypothesis],
+        decoding: Decoding,
+        segmentation: Segmentation,
+        timings: dict[str, float],
+    ) -> Transcript:
+        spans = recording.spans[: len(found)]
+        whole = join(found, spans, self.vocabulary, self._grid, self.info.sample_rate)
+        rate = self.info.sample_rate
+        made = self.transcript(
+            [whole], duration=len(recording.samples) / rate, segmentation=segmentation, confidence=decoding.confidence
+        )
+        cuts = tuple(span.first / rate for span in recording.spans[1:])
+        return replace(made, decoding=decoding, warnings=recording.warnings, cuts=cuts, timings=timings)
+
+    @property
+    def _grid(self) -> int:
+        """Samples of one encoder frame."""
+        return self.config.features.hop * self.config.encoder.subsampling
+
+    @property
+    def _batch_samples(self) -> int:
+        return int(BATCH_SECONDS.get(self.info.device, 30.0) * self.info.sample_rate)
+
+    def _language(self) -> str | None:
+        return self.info.languages[0] if self.info.languages and len(self.info.languages) == 1 else None
+
+    def _head(self, decoding: Decoding) -> str:
+        """The head that `decoding` asks for, checked; also that its other settings fit."""
+        head = decoding.head or self.info.heads[0]
+        if head not in self.info.heads:
+            raise self._no_head(head)
+        for name in ("temperature", "fusion", "whisper"):
+            if getattr(decoding, name):
+                raise DecodingError(f"{name} = {getattr(decoding, name)!r} does not apply to a {self.info.kind} model.")
+        return head
+
+    def _no_head(self, head: str) -> DecodingError:
+        has = " and ".join(self.info.heads)
+        return DecodingError(f"{self.info.name} has no {head} head; it has {has}.")
+
+
+@dataclass(frozen=True)
+class _Recording:
+    samples: np.ndarray
+    spans: tuple[Window, ...]
+    warnings: tuple[str, ...]
+
+
+class _Work:
+    """The windows of some recordings, in order, and what was heard in those that are done."""
+
+    def __init__(self, recordings: Sequence[_Recording], done: list[Hypothesis]) -> None:
+        self._recordings = recordings
+        self._all = [(recording, span) for recording in recordings for span in recording.spans]
+        self.done = done
+        self.timings: dict[str, float] = {}
+
+    @property
+    def samples(self) -> int:
+        return sum(span.last - span.first for _, span in self._all)
+
+    @property
+    def samples_done(self) -> int:
+        return sum(span.last - span.first for _, span in self._all[: len(self.done)])
+
+    def next(self, limit: int) -> list[np.ndarray] | None:
+        """The next windows that fit a batch of `limit` padded samples (at least one); None when all are done."""
+        batch: list[np.ndarray] = []
+        for recording, span in self._all[len(self.done) :]:
+            piece = recording.samples[span.start : span.end]
+            longest = max(map(len, [*batch, piece]))
+            if batch and longest * (len(batch) + 1) > limit:
+                break
+            batch.append(piece)
+        return batch or None
+
+    def add(self, found: list[Hypothesis]) -> None:
+        self.done += found
+
+    def by_recording(self) -> list[list[Hypothesis]]:
+        """What was heard so far, by recording."""
+        rest = iter(self.done)
+        return [[h for _, h in zip(recording.spans, rest, strict=False)] for recording in self._recordings]
