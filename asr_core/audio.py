@@ -1,0 +1,172 @@
+"""Audio in: any file, any rate, any channels, to float samples at one rate."""
+
+from __future__ import annotations
+
+import math
+import warnings
+import wave
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import soxr
+
+from asr_core.audio_files import AudioWarning, open_audio
+from asr_core.errors import AudioError
+
+#: Samples of one peak of the waveform.
+PEAK_HOP = 256
+
+__all__ = ["AudioInfo", "AudioWarning", "as_samples", "peaks", "probe", "read_audio", "write_wav"]
+
+
+@dataclass(frozen=True)
+class AudioInfo:
+    """What a file is: seconds (NaN where the file does not say), rate in Hz, channels, and its format's name."""
+
+    duration: float
+    sample_rate: int
+    channels: int
+    format: str
+
+
+def read_audio(source: Any, *, sample_rate: int = 16_000, channel: int | None = None) -> np.ndarray:
+    """Samples of one recording at one rate.
+
+    Args:
+        source: a path, bytes, a binary file, or a pair (rate, array) as Gradio gives it: int16, int32, uint8 or float;
+            (n,), (n, channels) or (channels, n), where the shorter axis is the channels.
+        sample_rate: rate wanted, in Hz.
+        channel: index of the channel; None = the mean of all.
+    Returns:
+        (samples,) float32, full scale is -1..1.
+    Raises:
+        AudioError: nothing there, no samples, not audio, NaN or infinity, or no such channel. A file that ends early
+            gives what decodes, with an AudioWarning.
+    """
+    if isinstance(source, tuple) and len(source) == 2:
+        rate, array = source
+        return _to_rate(iter([_channels_last(array)]), _checked_rate(rate), sample_rate, channel, "The array")
+    with open_audio(source) as decoded:
+        samples = _to_rate(decoded.blocks, decoded.sample_rate, sample_rate, channel, decoded.name)
+    if len(samples) == 0:
+        raise AudioError(f"{decoded.name} holds no audio samples; record or export it again, or choose another file.")
+    if decoded.ended_early:
+        seconds = len(samples) / sample_rate
+        warnings.warn(f"The file ends early. The first {seconds:.1f} s could be read.", AudioWarning, stacklevel=2)
+    return samples
+
+
+def as_samples(audio: Any, sample_rate: int, wanted: int) -> np.ndarray:
+    """(samples,) float32 at the rate `wanted` of what `transcribe` takes.
+
+    Args:
+        audio: a 1-D array or list of samples at `sample_rate`, of any length; or anything `read_audio` takes.
+    """
+    if isinstance(audio, list) or (hasattr(audio, "ndim") and hasattr(audio, "dtype")):
+        array = np.asarray(audio)
+        if array.size == 0:
+            return np.zeros(0, np.float32)
+        return read_audio((sample_rate, array), sample_rate=wanted)
+    return read_audio(audio, sample_rate=wanted)
+
+
+def probe(source: Any) -> AudioInfo:
+    """What a file says about itself, without decoding all of it. Raises AudioError as `read_audio` does."""
+    with open_audio(source) as decoded:
+        return AudioInfo(decoded.duration, decoded.sample_rate, decoded.channels, decoded.format)
+
+
+def peaks(samples: np.ndarray, hop: int = PEAK_HOP) -> np.ndarray:
+    """(n, 2) int8: the lowest and highest sample of each `hop`, full scale is -128..127; the last may be shorter."""
+    count = -(-len(samples) // hop)
+    out = np.zeros((count, 2), np.int8)
+    block = 4096
+    for first in range(0, count, block):
+        piece = samples[first * hop : (first + block) * hop]
+        piece = np.pad(piece, (0, -len(piece) % hop), mode="edge").reshape(-1, hop)
+        scaled = np.stack([np.floor(piece.min(1) * 128), np.ceil(piece.max(1) * 127)], axis=1)
+        out[first : first + block] = np.clip(scaled, -128, 127)
+    return out
+
+
+def write_wav(target: str | Path | BinaryIO, samples: np.ndarray, sample_rate: int) -> None:
+    """Write 16-bit PCM with a header of 44 bytes, so that sample i stands at byte 44 + 2 i.
+
+    A path is written beside itself and renamed: nobody sees half a file.
+    """
+    if not isinstance(target, str | Path):
+        _write_pcm(target, samples, sample_rate)
+        return
+    path = Path(target)
+    partial = path.with_name(path.name + ".part")
+    try:
+        with partial.open("wb") as file:
+            _write_pcm(file, samples, sample_rate)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _write_pcm(file: BinaryIO, samples: np.ndarray, sample_rate: int) -> None:
+    with wave.open(file, "wb") as out:
+        out.setnchannels(1)
+        out.setsampwidth(2)
+        out.setframerate(sample_rate)
+        out.setnframes(len(samples))
+        for first in range(0, len(samples), 1 << 20):
+            scaled = np.rint(np.asarray(samples[first : first + (1 << 20)], np.float64) * 32_767)
+            out.writeframesraw(np.clip(scaled, -32_768, 32_767).astype("<i2").tobytes())
+
+
+def _to_rate(blocks: Iterable[np.ndarray], rate: int, wanted: int, channel: int | None, name: str) -> np.ndarray:
+    """Mix or pick channels and resample block by block, so that long stereo files are never held whole."""
+    mono = (_one_channel(block, channel, name) for block in blocks)
+    pieces = list(mono if rate == wanted else _resampled(mono, rate, wanted))
+    return np.concatenate(pieces) if pieces else np.zeros(0, np.float32)
+
+
+def _one_channel(block: np.ndarray, channel: int | None, name: str) -> np.ndarray:
+    if not np.isfinite(block).all():
+        raise AudioError(f"{name} holds NaN or infinite samples; export it again with plain numbers.")
+    count = block.shape[1]
+    if channel is None:
+        return block[:, 0] if count == 1 else block.mean(1, dtype=np.float32)
+    if not -count <= channel < count:
+        raise AudioError(
+            f"{name} has {count} channel{'s' * (count > 1)}, so there is no channel {channel}; count from 0."
+        )
+    return np.ascontiguousarray(block[:, channel])
+
+
+def _resampled(blocks: Iterator[np.ndarray], rate: int, wanted: int) -> Iterator[np.ndarray]:
+    stream = soxr.ResampleStream(rate, wanted, 1, dtype="float32", quality="VHQ")
+    for block in blocks:
+        yield stream.resample_chunk(block)
+    yield stream.resample_chunk(np.zeros(0, np.float32), last=True)
+
+
+def _channels_last(array: Any) -> np.ndarray:
+    """An array of any accepted kind as (n, channels) float32 of full scale -1..1."""
+    array = np.asarray(array)
+    if array.ndim not in (1, 2) or array.dtype.kind not in "fiu":
+        raise AudioError(
+            f"Samples are a one- or two-dimensional array of numbers, not {array.ndim}-dimensional {array.dtype}."
+        )
+    if array.ndim == 1:
+        array = array[:, None]
+    elif array.shape[0] < array.shape[1]:
+        array = array.T
+    if array.dtype.kind == "f":
+        return array.astype(np.float32)
+    half = 2.0 ** (8 * array.dtype.itemsize - 1)
+    centre = half if array.dtype.kind == "u" else 0.0
+    return ((array.astype(np.float64) - centre) / half).astype(np.float32)
+
+
+def _checked_rate(rate: Any) -> int:
+    if not isinstance(rate, int | float | np.integer | np.floating) or not math.isfinite(rate) or rate < 1:
+        raise AudioError(f"The sample rate is a whole number of Hz from 1, not {rate!r}.")
+    return int(rate)
