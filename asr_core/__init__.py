@@ -1,1 +1,61 @@
-"""Tokenscope's inference core: Parakeet models in MLX, from audio to aligned tokens with confidence."""
+"""Tokenscope's inference core: Parakeet models in MLX, from audio to aligned tokens with confidence.
+
+>>> import asr_core
+>>> recognizer = asr_core.load_model()
+>>> recognizer.transcribe("clip.wav").text
+
+Every function may be called from any thread. Importing this package loads neither MLX nor a model.
+"""
+
+from asr_core.alignment import Hypothesis, Sentence, Token, Transcript, Word
+from asr_core.audio import AudioInfo, AudioWarning, peaks, probe, read_audio, write_wav
+from asr_core.decoding.options import Confidence, Greedy
+from asr_core.errors import (
+    AsrError,
+    AudioError,
+    Cancelled,
+    DecodingError,
+    FormatError,
+    ModelError,
+    StoreError,
+)
+from asr_core.loading import Runtime, load_model, runtime
+from asr_core.longform import Chunking
+from asr_core.models.registry import ModelInfo, list_models
+from asr_core.progress import Progress
+from asr_core.recognizer import Recognizer
+from asr_core.segmentation import Segmentation
+from asr_core.wording import resegment
+
+__all__ = [
+    "AsrError",
+    "AudioError",
+    "AudioInfo",
+    "AudioWarning",
+    "Cancelled",
+    "Chunking",
+    "Confidence",
+    "DecodingError",
+    "FormatError",
+    "Greedy",
+    "Hypothesis",
+    "ModelError",
+    "ModelInfo",
+    "Progress",
+    "Recognizer",
+    "Runtime",
+    "Segmentation",
+    "Sentence",
+    "StoreError",
+    "Token",
+    "Transcript",
+    "Word",
+    "list_models",
+    "load_model",
+    "peaks",
+    "probe",
+    "read_audio",
+    "resegment",
+    "runtime",
+    "write_wav",
+]

@@ -7,7 +7,7 @@ import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,7 +20,9 @@ from asr_core.engine import Engine
 from asr_core.errors import Cancelled, DecodingError
 from asr_core.longform import Chunking, Window, join, windows
 from asr_core.models.config import ParakeetConfig
-from asr_core.models.parakeet import Parakeet
+
+if TYPE_CHECKING:
+    from asr_core.models.parakeet import Parakeet
 from asr_core.models.registry import ModelInfo
 from asr_core.progress import OnProgress, Progress
 from asr_core.segmentation import Segmentation

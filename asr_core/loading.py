@@ -1,0 +1,113 @@
+"""Loading a model, whatever it is called and wherever it is."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from asr_core.blas import Blas, bind_blas
+from asr_core.engine import engine
+from asr_core.errors import ModelError
+from asr_core.models import registry
+from asr_core.models.config import ParakeetConfig
+from asr_core.models.registry import ModelInfo
+from asr_core.progress import OnProgress, Progress
+from asr_core.recognizer import Recognizer
+from asr_core.text import Vocabulary
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """What models run on: "CPU" or "Metal", the version of MLX, and the BLAS in use."""
+
+    device: str
+    mlx_version: str
+    blas: Blas
+
+
+def runtime() -> Runtime:
+    """What models run on. Loads MLX, after binding a fast BLAS to it."""
+    blas = bind_blas()
+    return Runtime(engine().run(_device), importlib.metadata.version("mlx"), blas)
+
+
+def load_model(
+    source: str | Path = registry.DEMO,
+    *,
+    dtype: str | None = None,
+    revision: str | None = None,
+    local_files_only: bool = False,
+    on_progress: OnProgress | None = None,
+) -> Recognizer:
+    """Load a model.
+
+    Args:
+        source: "demo", a folder with config.json and safetensors, a .nemo archive, or a Hub id.
+        dtype: "float32", "bfloat16" or "float16"; None = float32 on the CPU, bfloat16 on Metal.
+        revision: of a Hub repository: branch, tag or commit.
+        local_files_only: take only what was fetched before.
+        on_progress: called with bytes while files are fetched, then once when the model stands.
+    Raises:
+        ModelError: says which file, name or value is wrong and what is expected.
+    """
+    if dtype not in (None, "float32", "bfloat16", "float16"):
+        raise ModelError(f"dtype is 'float32', 'bfloat16', 'float16' or None, not {dtype!r}.")
+    place = registry.locate(source, revision=revision, local_files_only=local_files_only, on_progress=on_progress)
+    where = runtime()
+    if on_progress is not None:
+        on_progress(Progress(0, 1, "load"))
+    made = engine().run(
+        _load, place, str(source), revision, dtype or ("bfloat16" if where.device == "Metal" else "float32")
+    )
+    if on_progress is not None:
+        on_progress(Progress(1, 1, "load"))
+    return made
+
+
+def _load(place: Path, source: str, revision: str | None, dtype: str) -> Recognizer:
+    """In the engine's thread."""
+    from asr_core.models import parakeet, weights
+
+    if place.suffix == ".nemo" and place.is_file():
+        from asr_core.models.archive import load_nemo
+
+        checkpoint = load_nemo(place)
+    else:
+        checkpoint = weights.load_folder(place)
+    config = ParakeetConfig.from_nemo(checkpoint.config)
+    model = parakeet.build(
+        config,
+        checkpoint.weights,
+        len(checkpoint.vocabulary),
+        dtype=dtype,
+        quantization=checkpoint.quantization,
+    )
+    listed = registry.known(source) or ModelInfo(Path(source).name, source, license=_license(checkpoint.card))
+    info = replace(
+        listed,
+        revision=revision,
+        kind=config.kind,
+        heads=config.heads,
+        sample_rate=config.features.sample_rate,
+        frame_seconds=config.frame_seconds,
+        vocabulary_size=len(checkpoint.vocabulary),
+        parameters=model.parameters,
+        dtype=dtype,
+        device=_device(),
+    )
+    return Recognizer(
+        info, config, Vocabulary(checkpoint.vocabulary), checkpoint.card, checkpoint.size_bytes, model, engine()
+    )
+
+
+def _device() -> str:
+    import mlx.core as mx
+
+    return "Metal" if mx.default_device() == mx.Device(mx.gpu) and mx.metal.is_available() else "CPU"
+
+
+def _license(card: str | None) -> str | None:
+    """The `license` of a card's front matter."""
+    lines = (card or "").split("\n---", 1)[0].splitlines()
+    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("license:")), None)

@@ -1,0 +1,132 @@
+"""Which models there are, and how a name becomes a checkpoint."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from asr_core.errors import ModelError
+from asr_core.models.config import ParakeetConfig
+from asr_core.progress import OnProgress
+
+DEMO = "demo"
+DEMO_FOLDER = Path(__file__).parents[2] / "assets" / "demo_model"
+EUROPEAN = (
+    *("bg", "cs", "da", "de", "el", "en", "es", "et", "fi", "fr", "hr", "hu", "it"),
+    *("lt", "lv", "mt", "nl", "pl", "pt", "ro", "ru", "sk", "sl", "sv", "uk"),
+)
+_HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
+ACCEPTED = '"demo", a folder with config.json and model.safetensors, a .nemo file, or a Hub id such as owner/name'
+
+
+@dataclass(frozen=True)
+class ModelInfo:
+    """What a model is. Facts that only a loaded model knows are None before.
+
+    Args:
+        name: for people.
+        source: what `load_model` takes.
+        kind: "tdt", "rnnt", "ctc", "tdt_ctc" or "rnnt_ctc"; `heads` those that can decode, the transducer first.
+        frame_seconds: seconds of an encoder frame.
+        dtype: in which the encoder computes.
+        device: "CPU" or "Metal".
+        license: of the weights.
+        streaming: whether the encoder was trained to hear audio piece by piece.
+    """
+
+    name: str
+    source: str
+    revision: str | None = None
+    kind: str | None = None
+    heads: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()
+    sample_rate: int = 16_000
+    frame_seconds: float | None = None
+    vocabulary_size: int | None = None
+    parameters: int | None = None
+    dtype: str | None = None
+    device: str | None = None
+    license: str | None = None
+    streaming: bool = False
+
+
+def _hub(size: str, kind: str, name: str, vocabulary: int = 1024, languages: tuple[str, ...] = ("en",)) -> ModelInfo:
+    repository = f"mlx-community/parakeet-{name}"
+    return ModelInfo(
+        f"Parakeet {size}",
+        repository,
+        kind=kind,
+        heads=tuple(kind.split("_")),
+        languages=languages,
+        frame_seconds=0.08,
+        vocabulary_size=vocabulary,
+        license="CC-BY-4.0",
+    )
+
+
+HUB_MODELS = (
+    _hub("TDT 0.6B v3, 25 languages", "tdt", "tdt-0.6b-v3", 8192, EUROPEAN),
+    _hub("TDT 0.6B v2, English", "tdt", "tdt-0.6b-v2"),
+    _hub("TDT-CTC 110M, English", "tdt_ctc", "tdt_ctc-110m"),
+    _hub("TDT 1.1B, English", "tdt", "tdt-1.1b"),
+    _hub("TDT-CTC 1.1B, English", "tdt_ctc", "tdt_ctc-1.1b"),
+    _hub("RNN-T 0.6B, English", "rnnt", "rnnt-0.6b"),
+    _hub("RNN-T 1.1B, English", "rnnt", "rnnt-1.1b"),
+    _hub("CTC 0.6B, English", "ctc", "ctc-0.6b"),
+    _hub("CTC 1.1B, English", "ctc", "ctc-1.1b"),
+)
+
+
+def list_models() -> tuple[ModelInfo, ...]:
+    """The models a person can pick, the embedded one first. Nothing is loaded or fetched."""
+    return (_demo(), *HUB_MODELS)
+
+
+def known(source: str) -> ModelInfo | None:
+    """The listed model with this source."""
+    return next((model for model in list_models() if model.source == source), None)
+
+
+def _demo() -> ModelInfo:
+    raw: Mapping[str, Any] = json.loads((DEMO_FOLDER / "config.json").read_text(encoding="utf-8"))
+    config = ParakeetConfig.from_nemo(raw)
+    return ModelInfo(
+        "Built-in demo, English",
+        DEMO,
+        kind=config.kind,
+        heads=config.heads,
+        languages=("en",),
+        sample_rate=config.features.sample_rate,
+        frame_seconds=config.frame_seconds,
+        vocabulary_size=len(raw["joint"]["vocabulary"]),
+        license="Apache-2.0",
+    )
+
+
+def locate(
+    source: str | Path,
+    *,
+    revision: str | None = None,
+    local_files_only: bool = False,
+    on_progress: OnProgress | None = None,
+) -> Path:
+    """The folder or .nemo file that a source means; a Hub id is fetched.
+
+    Raises ModelError where nothing of the kind is there.
+    """
+    if str(source) == DEMO:
+        return DEMO_FOLDER
+    path = Path(source).expanduser()
+    if path.is_dir() or path.suffix == ".nemo":
+        if not path.exists():
+            raise ModelError(f"There is no file {path}; a .nemo archive is expected there.")
+        return path
+    if _HUB_ID.fullmatch(str(source)):
+        from asr_core.models.hub import fetch
+
+        return fetch(str(source), revision=revision, local_files_only=local_files_only, on_progress=on_progress)
+    raise ModelError(f"{str(source)!r} is not a model; a model is {ACCEPTED}.")
