@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 
 SPACE = "▁"
 UNKNOWN = "<unk>"
@@ -54,33 +55,37 @@ class Vocabulary:
         return self.pieces[token].startswith(SPACE) or self.pieces[token] == UNKNOWN
 
     def token_texts(self, tokens: Sequence[int]) -> tuple[str, ...]:
-        """The text of each token, with the space before it.
+        """The text of each token, with the space before it; control tokens have none.
 
-        A run of byte pieces is decoded together and sits on its first token, the others are empty; bytes that are no
-        UTF-8 become U+FFFD.
+        A run of byte pieces is decoded together and sits on its first token, the others are empty. Each byte that is no
+        UTF-8 becomes U+FFFD, as in SentencePiece. An unknown piece is " ⁇".
         """
-        texts, run = [""] * len(tokens), bytearray()
-        for i in range(len(tokens), 0, -1):
-            token = tokens[i - 1]
-            byte = self._bytes[token]
-            if byte is not None:
-                run.insert(0, byte)
-                if i == 1 or self._bytes[tokens[i - 2]] is None:
-                    texts[i - 1] = run.decode("utf-8", "replace")
-                    run.clear()
-            elif self.pieces[token] == UNKNOWN:
-                texts[i - 1] = " " + UNKNOWN_TEXT
-            elif not self._specials[token]:
-                texts[i - 1] = self.pieces[token].replace(SPACE, " ")
+        texts = [""] * len(tokens)
+        for is_byte, run in groupby(range(len(tokens)), lambda i: self._bytes[tokens[i]] is not None):
+            places = list(run)
+            if is_byte:
+                texts[places[0]] = _decoded(bytes(self._bytes[tokens[i]] for i in places))
+                continue
+            for i in places:
+                texts[i] = self._texts[tokens[i]]
         return tuple(texts)
 
     def decode(self, tokens: Sequence[int]) -> str:
-        """The text of a label sequence, as the tokenizer writes it, less a space before punctuation (NeMo)."""
-        text = "".join(
-            text + " " if self.pieces[token] == UNKNOWN else text
-            for token, text in zip(tokens, self.token_texts(tokens), strict=True)
-        )
-        return self.tidy(re.sub(" {2,}", " ", text).strip(" "))
+        """The text of a label sequence, as SentencePiece writes it, less a space before punctuation (NeMo).
+
+        The space of the first word is left out, and an unknown piece has one on both sides. Spaces are not folded.
+        """
+        parts: list[str] = []
+        begun = False
+        for token, text in zip(tokens, self.token_texts(tokens), strict=True):
+            piece = self.pieces[token]
+            if piece == UNKNOWN:
+                text += " "
+            elif not begun and piece.startswith(SPACE):
+                text = text[1:]
+            begun = begun or bool(text)
+            parts.append(text)
+        return self.tidy("".join(parts))
 
     def tidy(self, text: str) -> str:
         """Remove one space before each supported punctuation mark."""
@@ -92,6 +97,14 @@ class Vocabulary:
         return re.compile(rf"\s([{marks}])") if marks else re.compile(r"(?!)()")
 
     @cached_property
+    def _texts(self) -> tuple[str, ...]:
+        """What each piece writes by itself."""
+        shown = (
+            "" if special else p.replace(SPACE, " ") for p, special in zip(self.pieces, self._specials, strict=True)
+        )
+        return tuple(" " + UNKNOWN_TEXT if p == UNKNOWN else text for p, text in zip(self.pieces, shown, strict=True))
+
+    @cached_property
     def _bytes(self) -> tuple[int | None, ...]:
         matches = (_BYTE.fullmatch(piece) for piece in self.pieces)
         return tuple(int(match[1], 16) if match else None for match in matches)
@@ -99,3 +112,8 @@ class Vocabulary:
     @cached_property
     def _specials(self) -> tuple[bool, ...]:
         return tuple(piece != UNKNOWN and bool(_SPECIAL.fullmatch(piece)) for piece in self.pieces)
+
+
+def _decoded(raw: bytes) -> str:
+    """UTF-8, with U+FFFD for each byte that is none (Python's own "replace" folds several into one)."""
+    return re.sub("[\udc80-\udcff]", "\ufffd", raw.decode("utf-8", "surrogateescape"))
