@@ -14,6 +14,7 @@ from asr_core.text import SPACE, UNKNOWN, Vocabulary
 
 _OPENING = ("Ps", "Pi")
 _OPENING_MARKS = "¡¿"
+_FULL_STOPS = ("。", "！", "？")
 
 
 def build_transcript(
@@ -108,7 +109,8 @@ def _begins(tokens: Sequence[Token], i: int, vocabulary: Vocabulary) -> bool:
     if piece == SPACE:
         return i + 1 < len(tokens) and _continues(tokens[i + 1].id, vocabulary)
     if not piece.startswith(SPACE):
-        return False
+        # Scripts without spaces: a sentence that ends inside a run of letters would have no word to end with.
+        return tokens[i - 1].text.endswith(_FULL_STOPS) and not vocabulary.is_punctuation(tokens[i].id)
     return not vocabulary.is_punctuation(tokens[i].id) or _opens(piece.removeprefix(SPACE))
 
 
