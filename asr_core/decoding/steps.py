@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from asr_core import confidence
 from asr_core.alignment import Hypothesis
+from asr_core.confidence import aggregate, measure
 from asr_core.decoding.options import Confidence
 from asr_core.models.host import log_softmax
 from asr_core.models.transducer import Transducer
@@ -89,15 +89,15 @@ def score(steps: Steps, head: Transducer, options: Confidence) -> Scored:
     log_probs = label_log_probs
     wanted = row if not options.exclude_blank else np.flatnonzero(steps.labels != head.blank)
     confidences = np.full(len(row), np.nan, np.float32)
-    confidences[wanted] = confidence.measure(labels[wanted], options)
+    confidences[wanted] = measure(labels[wanted], options)
     if head.durations:
         by_duration = log_softmax(steps.logits[:, entries:])
         # By the output that was taken, not by the frames advanced: a blank of duration 0 advances by 1.
         log_probs = log_probs + by_duration.max(-1)
         if options.include_duration:
-            of_duration = confidence.measure(by_duration[wanted], options, size=entries)
+            of_duration = measure(by_duration[wanted], options, size=entries)
             both = np.stack([confidences[wanted], of_duration], axis=-1)
-            confidences[wanted] = [confidence.aggregate(pair, options.aggregation) for pair in both]
+            confidences[wanted] = [aggregate(pair, options.aggregation) for pair in both]
     return Scored(*steps[:4], label_log_probs, log_probs, confidences)
 
 
@@ -113,13 +113,17 @@ def _hypothesis(steps: Scored | None, head: Transducer, options: Confidence) -> 
         start_frames=tuple(starts.tolist()),
         end_frames=tuple(ends.tolist()),
         score=float(steps.log_probs.sum(dtype=np.float64)),
-        confidences=tuple(_token_confidences(steps, at, options)),
+        confidences=tuple(_token_confidences(steps, at, head, options)),
         log_probs=tuple(steps.label_log_probs[at].tolist()),
     )
 
 
-def _token_confidences(steps: Scored, at: np.ndarray, options: Confidence) -> list[float]:
+def _token_confidences(steps: Scored, at: np.ndarray, head: Transducer, options: Confidence) -> list[float]:
     if options.exclude_blank:
         return steps.confidences[at].tolist()
-    parts = np.split(steps.confidences, at)[1:]
-    return [float(confidence.aggregate(part, options.aggregation)) for part in parts]
+    counted = np.ones(len(steps.labels), bool)
+    if not head.durations:
+        # An RNN-T leaves each frame by a blank. NeMo counts the first step of a frame, so not the blank behind a label.
+        counted[1:] = (steps.frames[1:] != steps.frames[:-1]) | (steps.labels[1:] != head.blank)
+    parts = zip(np.split(steps.confidences, at)[1:], np.split(counted, at)[1:], strict=True)
+    return [aggregate(part[kept], options.aggregation) for part, kept in parts]

@@ -19,6 +19,8 @@ from asr_core.models.conformer import ConformerEncoder
 from asr_core.models.ctc import CtcHead
 from asr_core.models.transducer import Transducer
 
+#: Statistics and quantization constants, which are not parameters.
+NO_PARAMETERS = (".scales", ".biases", ".running_mean", ".running_var")
 DTYPES = {"float32": mx.float32, "float16": mx.float16, "bfloat16": mx.bfloat16}
 
 
@@ -74,8 +76,18 @@ def build(
     if config.ctc:
         ctc = CtcHead.from_weights(host, "decoder" if transducer is None else "ctc_decoder", vocabulary_size)
     encoder = _encoder(config, weights, DTYPES[dtype], quantization)
-    parameters = sum(x.size for name, x in weights.items() if not name.endswith((".scales", ".biases")))
+    parameters = sum(_size(name, x, weights, quantization) for name, x in weights.items())
     return Parakeet(config, encoder, transducer, ctc, dtype, parameters)
+
+
+def _size(
+    name: str, x: mx.array, weights: Mapping[str, mx.array], quantization: Mapping[str, int] | None
+) -> int:
+    """Parameters of one tensor; a quantized one packs several in a word."""
+    if name.endswith(NO_PARAMETERS):
+        return 0
+    packed = quantization and f"{name.removesuffix('.weight')}.scales" in weights
+    return x.size * 32 // quantization["bits"] if packed else x.size
 
 
 def _encoder(

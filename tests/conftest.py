@@ -1,0 +1,59 @@
+"""What all tests share: the oracle's models and recordings, and the embedded model, each loaded once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import asr_core
+
+DATA = Path(__file__).parent / "data"
+ORACLE = DATA / "oracle"
+SAMPLES = Path(__file__).parents[1] / "assets" / "samples"
+
+
+@pytest.fixture(scope="session")
+def demo() -> asr_core.Recognizer:
+    """The embedded model."""
+    return asr_core.load_model()
+
+
+@pytest.fixture(scope="session")
+def oracle() -> Callable[[str], asr_core.Recognizer]:
+    """The oracle's models by name: "tdt", "rnnt", "ctc", "hybrid"."""
+    return cache(lambda name: asr_core.load_model(ORACLE / name))
+
+
+@pytest.fixture(scope="session")
+def recordings() -> Mapping[str, np.ndarray]:
+    """The oracle's input signals, float32 at 16 kHz."""
+    with np.load(ORACLE / "audio.npz") as file:
+        return {key: file[key] for key in file.files}
+
+
+@cache
+def arrays(path: str) -> Mapping[str, np.ndarray]:
+    """An npz file of the oracle."""
+    with np.load(ORACLE / path) as file:
+        return {key: file[key] for key in file.files}
+
+
+@cache
+def outputs(path: str) -> Mapping[str, Any]:
+    """A json file of the oracle."""
+    return json.loads((ORACLE / path).read_text(encoding="utf-8"))
+
+
+def encoded(model: str, key: str) -> tuple[np.ndarray, np.ndarray]:
+    """NeMo's encoder output of one recording, or of the batch: (batch, frames, width) and (batch,)."""
+    if key == "batch":
+        batch = arrays(f"{model}/layers_batch.npz")
+        return batch["enc"], batch["enc_len"]
+    single = arrays(f"{model}/encoder_single.npz")
+    return single[f"{key}.enc"][None], single[f"{key}.enc_len"]
