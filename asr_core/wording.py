@@ -91,15 +91,18 @@ def words_of(tokens: Sequence[Token], vocabulary: Vocabulary, confidence: Confid
 
 
 def resegment(transcript: Transcript, segmentation: Segmentation, *, frame_seconds: float = 0.08) -> Transcript:
-    """The same tokens and words in other sentences; also for its alternatives."""
+    """The same tokens and words in other sentences; also for its alternatives.
+
+    Args:
+        frame_seconds: seconds of an encoder frame, for `Segmentation.gap_frames`.
+    """
     how = getattr(getattr(transcript.decoding, "confidence", None), "aggregation", "min")
-    return replace(
-        transcript,
-        sentences=sentences_of(transcript.words, segmentation, frame_seconds=frame_seconds, aggregation=how),
-        alternatives=tuple(
-            resegment(one, segmentation, frame_seconds=frame_seconds) for one in transcript.alternatives
-        ),
-    )
+
+    def cut(one: Transcript) -> Transcript:
+        sentences = sentences_of(one.words, segmentation, frame_seconds=frame_seconds, aggregation=how)
+        return replace(one, sentences=sentences, alternatives=tuple(map(cut, one.alternatives)))
+
+    return cut(transcript)
 
 
 def _begins(tokens: Sequence[Token], i: int, vocabulary: Vocabulary) -> bool:

@@ -1,11 +1,13 @@
 """Words to sentences, tokens to words, and other sentences for the same words."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from asr_core.alignment import Hypothesis, Word
-from asr_core.decoding.options import Confidence
+from asr_core.decoding.options import Confidence, Greedy
 from asr_core.errors import DecodingError
 from asr_core.segmentation import Segmentation, sentences_of
 from asr_core.text import Vocabulary
@@ -172,3 +174,11 @@ def test_resegment_keeps_tokens_and_words():
     found = resegment(one, Segmentation(separators=(), max_words=1))
     assert [s.text for s in found.sentences] == ["hello.", "hello", "world."]
     assert (found.tokens, found.words) == (one.tokens, one.words)
+
+
+def test_resegment_takes_the_alternatives_along():
+    other = spoken("▁hello", "▁wor", "ld")
+    one = replace(other, alternatives=(other,), decoding=Greedy(confidence=Confidence(aggregation="mean")))
+    found = resegment(one, Segmentation(max_words=2)).alternatives[0]
+    assert found.sentences[0].confidence == pytest.approx((1 + 0.98) / 2)
+    assert len(resegment(one, Segmentation(max_words=1)).alternatives[0].sentences) == 2
