@@ -80,9 +80,7 @@ def build(
     return Parakeet(config, encoder, transducer, ctc, dtype, parameters)
 
 
-def _size(
-    name: str, x: mx.array, weights: Mapping[str, mx.array], quantization: Mapping[str, int] | None
-) -> int:
+def _size(name: str, x: mx.array, weights: Mapping[str, mx.array], quantization: Mapping[str, int] | None) -> int:
     """Parameters of one tensor; a quantized one packs several in a word."""
     if name.endswith(NO_PARAMETERS):
         return 0
