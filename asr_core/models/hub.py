@@ -1,0 +1,121 @@
+"""Fetching a model from the Hugging Face Hub, only when a person asks for it."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from asr_core.errors import ModelError
+from asr_core.progress import OnProgress, Progress
+
+SMALL = ("config.json", "tokenizer.model", "vocab.txt", "README.md")
+
+
+def fetch(
+    repository: str,
+    *,
+    revision: str | None = None,
+    local_files_only: bool = False,
+    on_progress: OnProgress | None = None,
+) -> Path:
+    """The folder of a model in the Hub's cache, or its .nemo file; what is missing there is downloaded.
+
+    Args:
+        revision: branch, tag or commit; None = the main branch.
+        local_files_only: ask no server. Without a network this happens by itself.
+        on_progress: called with bytes of the whole download.
+    Raises:
+        ModelError: no such repository or revision, no permission, no model in it, or neither cache nor network has it.
+    """
+    from huggingface_hub import errors
+
+    if local_files_only:
+        return _cached(repository, revision, "it is not in the cache, and only the cache was to be asked")
+    try:
+        return _download(repository, revision, on_progress)
+    except errors.GatedRepoError:
+        raise ModelError(
+            f"{repository} asks you to accept its terms: do so on its page, then set HF_TOKEN to a token of yours."
+        ) from None
+    except errors.RevisionNotFoundError:
+        raise ModelError(f"{repository} has no revision {revision!r}; give a branch, a tag or a commit.") from None
+    except errors.RepositoryNotFoundError:
+        raise ModelError(
+            f"There is no model {repository} on the Hub, or it is private; check the name, or set HF_TOKEN."
+        ) from None
+    except ModelError:
+        raise
+    except Exception as error:  # which HTTP library raises what is huggingface_hub's own affair
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EACCES, errno.EROFS):
+            raise ModelError(f"{repository} could not be stored: {error.strerror}.") from error
+        return _cached(repository, revision, f"the Hub does not answer ({_reason(error)}), and it is not in the cache")
+
+
+def _download(repository: str, revision: str | None, on_progress: OnProgress | None) -> Path:
+    from huggingface_hub import HfApi, hf_hub_download
+
+    info = HfApi().model_info(repository, revision=revision, files_metadata=True)
+    sizes = {file.rfilename: file.size or 0 for file in info.siblings or ()}
+    names = _needed(repository, sorted(sizes))
+    total, done = sum(sizes[name] for name in names), 0
+    places = {}
+    for name in names:
+        bar = _bar(on_progress, done, total)
+        places[name] = Path(hf_hub_download(repository, name, revision=revision, tqdm_class=bar))
+        done += sizes[name]
+        if on_progress is not None:
+            on_progress(Progress(done, total, "download"))
+    weights = next(name for name in names if name.endswith((".safetensors", ".nemo")))
+    return places[weights] if weights.endswith(".nemo") else places[weights].parent
+
+
+def _needed(repository: str, names: Sequence[str]) -> list[str]:
+    """Configuration, vocabulary, card, and weights: safetensors, else a .nemo archive."""
+    small = [name for name in SMALL if name in names]
+    safetensors = [name for name in names if name.endswith(".safetensors") and "/" not in name]
+    archives = [name for name in names if name.endswith(".nemo") and "/" not in name]
+    if safetensors and "config.json" in small:
+        return small + safetensors
+    if archives:
+        return archives[:1]
+    raise ModelError(f"{repository} holds no model of a known kind: config.json and safetensors, or a .nemo archive.")
+
+
+def _cached(repository: str, revision: str | None, why: str) -> Path:
+    from huggingface_hub import snapshot_download
+
+    try:
+        folder = Path(snapshot_download(repository, revision=revision, local_files_only=True))
+    except Exception as error:  # every way of not being there
+        raise ModelError(
+            f"{repository} cannot be had: {why}. Connect to the network, or pick a model you have."
+        ) from error
+    archives = sorted(folder.glob("*.nemo"))
+    if not (folder / "config.json").exists() and archives:
+        return archives[0]
+    if not (folder / "config.json").exists() or not any(folder.glob("*.safetensors")):
+        raise ModelError(f"{repository} cannot be had: {why}, or only in part. Connect to the network and try again.")
+    return folder
+
+
+def _bar(on_progress: OnProgress | None, before: int, total: int) -> type:
+    """A progress bar for huggingface_hub that draws nothing and reports bytes of the whole download."""
+    from tqdm import tqdm
+
+    class Report(tqdm):
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            super().__init__(*args, **{k: v for k, v in kwargs.items() if k != "name"} | {"disable": True})
+            self._bytes = kwargs.get("initial", 0)
+
+        def update(self, n: float | None = 1) -> None:
+            self._bytes += n or 0
+            if on_progress is not None:
+                on_progress(Progress(min(total, before + self._bytes), total, "download"))
+
+    return Report
+
+
+def _reason(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
