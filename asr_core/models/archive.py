@@ -7,10 +7,12 @@ nothing in the archive is run; and the archive is read in memory, so nothing in 
 from __future__ import annotations
 
 import io
+import lzma
 import math
 import pickle
 import tarfile
 import zipfile
+import zlib
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -58,9 +60,9 @@ def load_nemo(path: Path) -> Checkpoint:
             weights = _read(archive, members, WEIGHTS, MAX_BYTES)
             tokenizer = _optional(archive, members, "tokenizer.model")
             listing = _optional(archive, members, "vocab.txt")
-    except (tarfile.TarError, EOFError, OSError) as error:
+    except (tarfile.TarError, EOFError, OSError, zlib.error, lzma.LZMAError) as error:
         raise ModelError(f"{path.name} is not a whole .nemo archive ({error}); fetch it again.") from error
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise ModelError(f"{CONFIG} in {path.name} is not valid YAML.") from error
     if not isinstance(config, dict):
         raise ModelError(f"{CONFIG} in {path.name} is not a mapping of settings.")
@@ -92,9 +94,15 @@ def read_tensors(data: bytes, name: str = WEIGHTS) -> dict[str, Tensor]:
         raise ModelError(f"The weights in {name} cannot be read: {error}.") from error
     if isinstance(state, dict) and isinstance(state.get("state_dict"), dict):
         state = state["state_dict"]
-    if not isinstance(state, dict) or not all(isinstance(x, Tensor) for x in state.values()):
+    if not isinstance(state, dict) or not all(map(_is_entry, state.items())):
         raise ModelError(f"The weights in {name} are not a dictionary of tensors.")
     return dict(state)
+
+
+def _is_entry(entry: tuple[Any, Any]) -> bool:
+    # A pickle may also set attributes of what it made, so what a tensor holds is looked at too.
+    name, tensor = entry
+    return isinstance(name, str) and isinstance(tensor, Tensor) and isinstance(tensor.values, np.ndarray)
 
 
 @dataclass(frozen=True)
