@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -156,15 +157,23 @@ def _seam(
     if meeting:
         return meeting
     # Nothing in common: each window keeps what lies on its own side, and of two readings of one span the surer one.
-    keep = [a for a in ours if a.middle < cut]
-    take = [b for b in theirs if b.middle >= cut]
-    if keep and take and take[0].from_frame < keep[-1].to_frame - tolerance / 2:
+    keep, late = [a for a in ours if a.middle < cut], [a for a in ours if a.middle >= cut]
+    take, early = [b for b in theirs if b.middle >= cut], [b for b in theirs if b.middle < cut]
+    if late and early and _overlap(late[0], early[-1]):
+        keep.append(late[0])  # each window would leave this span to the other
+    if keep and take and _overlap(keep[-1], take[0]):
         if keep[-1].confidence < take[0].confidence:
             keep.pop()
         else:
             take.pop(0)
     first_ours = ours[0].start if ours else len(left.token_ids)
     return keep[-1].end if keep else first_ours, take[0].start if take else len(right.token_ids)
+
+
+def _overlap(a: _Word, b: _Word) -> bool:
+    """Whether two words share more than half of the shorter one's time."""
+    shared = min(a.to_frame, b.to_frame) - max(a.from_frame, b.from_frame)
+    return 2 * shared > min(a.to_frame - a.from_frame, b.to_frame - b.from_frame)
 
 
 @dataclass(frozen=True)
@@ -188,7 +197,7 @@ def _words(hypothesis: Hypothesis, vocabulary: Vocabulary, after: float) -> list
     ids = hypothesis.token_ids
     starts = [i for i, token in enumerate(ids) if i == 0 or vocabulary.starts_word(token)]
     words = []
-    for a, b in zip(starts, [*starts[1:], len(ids)], strict=True):
+    for a, b in pairwise([*starts, len(ids)]):
         span = hypothesis.start_frames[a], hypothesis.end_frames[b - 1]
         if span[1] > after:
             words.append(_Word(a, b, ids[a:b], *span, min(hypothesis.confidences[a:b])))

@@ -188,10 +188,10 @@ class Recognizer:
                 on_progress(Progress(samples / rate, work.samples / rate, "transcribe"))
 
         while (waiting := work.next(self._batch_samples)) is not None:
+            report(work.samples_done)
             if cancel is not None and cancel.is_set():
                 partial = results()
                 raise Cancelled(partial[0] if len(partial) == 1 else partial, state=tuple(work.done))
-            report(work.samples_done)
             work.add(self._hear(waiting, decoding, work.timings))
         report(work.samples)
         return results()
