@@ -61,7 +61,8 @@ def load_nemo(path: Path) -> Checkpoint:
             tokenizer = _optional(archive, members, "tokenizer.model")
             listing = _optional(archive, members, "vocab.txt")
     except (tarfile.TarError, EOFError, OSError, zlib.error, lzma.LZMAError) as error:
-        raise ModelError(f"{path.name} is not a whole .nemo archive ({error}); fetch it again.") from error
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ModelError(f"{path.name} is not a whole .nemo archive ({reason}); fetch it again.") from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise ModelError(f"{CONFIG} in {path.name} is not valid YAML.") from error
     if not isinstance(config, dict):
