@@ -44,6 +44,17 @@ class Decoded:
     ended_early: bool = False
 
 
+class _Sequential(soundfile.SoundFile):
+    """A file read from front to back.
+
+    Where a file can seek, soundfile seeks after every read to where it already stands. In MP3 and Opus that is not
+    exact: the decoder starts anew, and each block begins with damaged or displaced sound.
+    """
+
+    def seekable(self) -> bool:
+        return False
+
+
 @contextmanager
 def open_audio(source: Any) -> Iterator[Decoded]:
     """Open a path, bytes or a binary file. Raises AudioError where there is no audio to read."""
@@ -54,7 +65,8 @@ def open_audio(source: Any) -> Iterator[Decoded]:
         if not start:
             raise AudioError(f"{name} is empty; choose a {ACCEPTED} file with sound in it.")
         try:
-            sound = soundfile.SoundFile(file)
+            sound = _Sequential(file)
+            sound.seek(0)  # only this makes libsndfile leave out the lead-in of Opus (6.5 ms)
         except (soundfile.SoundFileError, RuntimeError):
             file.seek(0)
             with _open_with_ffmpeg(name, file, start) as decoded:
