@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 #: Samples of one analysis frame.
 FRAME = 512
@@ -11,6 +12,7 @@ RANGE_DB = 70.0
 #: The quietest full scale, so that silence stays white instead of becoming a picture of its rounding.
 FLOOR_DB = -35.0
 MAX_WIDTH = 1600
+_WINDOW = np.hanning(FRAME).astype(np.float32)
 
 
 def reference(samples: np.ndarray, sample_rate: int = 16_000) -> float:
@@ -56,8 +58,13 @@ def tile(
 
 def _power(samples: np.ndarray, starts: np.ndarray) -> np.ndarray:
     """(frames, FRAME // 2 + 1) float32 power of Hann frames; beyond the recording is silence."""
-    index = starts[:, None] + np.arange(FRAME)
-    inside = (index >= 0) & (index < len(samples))
-    frames = np.where(inside, samples[np.clip(index, 0, max(0, len(samples) - 1))] if len(samples) else 0, 0)
-    spectrum = np.fft.rfft(frames.astype(np.float32) * np.hanning(FRAME).astype(np.float32))
+    if len(samples) < FRAME:
+        samples = np.pad(samples, (0, FRAME - len(samples)))
+    last = len(samples) - FRAME
+    frames = sliding_window_view(samples, FRAME)[np.clip(starts, 0, last)].astype(np.float32, copy=False)
+    for i in np.flatnonzero((starts < 0) | (starts > last)):
+        inside = samples[max(0, starts[i]) : max(0, starts[i] + FRAME)]
+        before = min(FRAME, max(0, -starts[i]))
+        frames[i] = np.pad(inside, (before, FRAME - before - len(inside)))
+    spectrum = np.fft.rfft(frames * _WINDOW)
     return spectrum.real**2 + spectrum.imag**2
