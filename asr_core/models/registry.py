@@ -121,7 +121,7 @@ def locate(
     if str(source) == DEMO:
         return DEMO_FOLDER
     path = Path(source).expanduser()
-    if path.is_dir() or path.suffix == ".nemo":
+    if str(source) and (path.is_dir() or path.suffix == ".nemo"):
         if not path.exists():
             raise ModelError(f"There is no file {path}; a .nemo archive is expected there.")
         return path
