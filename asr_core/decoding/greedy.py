@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 
-from asr_core import confidence
 from asr_core.alignment import Hypothesis
+from asr_core.decoding.ctc_paths import fold
+from asr_core.decoding.fusion import Fused, States
+from asr_core.decoding.hypotheses import NOTHING
 from asr_core.decoding.options import MAX_SYMBOLS, Greedy
 from asr_core.decoding.steps import Steps, StepScores
 from asr_core.models.transducer import Transducer
 
 
-def transducer(encoded: np.ndarray, lengths: np.ndarray, head: Transducer, options: Greedy) -> list[Hypothesis]:
+def transducer(
+    encoded: np.ndarray, lengths: np.ndarray, head: Transducer, options: Greedy, fused: Fused | None = None
+) -> list[Hypothesis]:
     """Label-looping greedy search of an RNN-T or TDT head (Xu et al. 2023; Bataev et al. 2024).
 
     The encoder is projected once, and the prediction network runs only after a label. A blank of duration 0 advances by
@@ -22,6 +24,7 @@ def transducer(encoded: np.ndarray, lengths: np.ndarray, head: Transducer, optio
     Args:
         encoded: (batch, frames, width) float32.
         lengths: (batch,) valid frames.
+        fused: what has a say in which label it is, where the model wants a label.
     Returns:
         One hypothesis an item, scored by the log-probs of its labels, blanks and durations.
     """
@@ -32,10 +35,14 @@ def transducer(encoded: np.ndarray, lengths: np.ndarray, head: Transducer, optio
     time, on_frame = np.zeros(len(encoded), int), np.zeros(len(encoded), int)
     scores = StepScores(head, options.confidence)
 
+    states = fused.start((len(encoded),)) if fused else ()
+
     active = np.flatnonzero(lengths > 0)
     while active.size:
         logits = head.joint.logits(projected[active, time[active]], predicted[active])
         labels, durations = head.best(logits)
+        if fused and (wanted := np.flatnonzero(labels != head.blank)).size:
+            labels[wanted], states = _choose(logits[wanted, : head.blank], active[wanted], fused, states)
         scores.add(Steps(active, time[active], labels, durations, logits))
 
         is_label = labels != head.blank
@@ -53,37 +60,49 @@ def transducer(encoded: np.ndarray, lengths: np.ndarray, head: Transducer, optio
     return scores.hypotheses(len(encoded))
 
 
-def ctc(log_probs: np.ndarray, lengths: np.ndarray, options: Greedy) -> list[Hypothesis]:
+def _choose(logits: np.ndarray, items: np.ndarray, fused: Fused, states: States) -> tuple[np.ndarray, States]:
+    """The best label of each of some items with the automata's scores, and all states after it."""
+    extra, targets = fused.advance(tuple(state[items] for state in states))
+    labels = (logits + extra).argmax(-1)
+    moved = []
+    for state, target in zip(states, targets, strict=True):
+        state = state.copy()
+        state[items] = target[np.arange(len(items)), labels]
+        moved.append(state)
+    return labels, tuple(moved)
+
+
+def ctc(log_probs: np.ndarray, lengths: np.ndarray, options: Greedy, fused: Fused | None = None) -> list[Hypothesis]:
     """Best path of a CTC head, repeats folded and blanks dropped.
 
     Args:
         log_probs: (batch, frames, V + 1) natural log.
         lengths: (batch,) valid frames.
     Returns:
-        One hypothesis an item. A token spans its first to its last frame and has the log-prob of its best frame; the
-        score is the log-prob of the frames that are not blank, as NeMo has it.
+        One hypothesis an item, scored by the log-prob of the frames that are not blank, as NeMo has it.
     """
-    return [_best_path(item[:length], options) for item, length in zip(log_probs, lengths, strict=True)]
+    found = []
+    for item, length in zip(log_probs, lengths, strict=True):
+        item = item[:length]
+        path = item.argmax(-1) if fused is None else _fused_path(item, fused)
+        kept = path != item.shape[-1] - 1
+        score = float(item[kept, path[kept]].sum(dtype=np.float64))
+        found.append(fold(path, item, options.confidence, score))
+    return found
 
 
-def _best_path(log_probs: np.ndarray, options: Greedy) -> Hypothesis:
-    frames, blank = len(log_probs), log_probs.shape[-1] - 1
+def _fused_path(log_probs: np.ndarray, fused: Fused) -> np.ndarray:
+    """(frames,) labels where the automata choose among labels, and the model between label, repeat and blank."""
+    blank, state, last = log_probs.shape[-1] - 1, fused.start((1, 1)), NOTHING
     path = log_probs.argmax(-1)
-    best = log_probs[np.arange(frames), path]
-    sure = confidence.measure(log_probs, options.confidence)
-    # A run is a stretch of one label; runs of blank lie between the tokens.
-    edges = np.concatenate([[0], np.flatnonzero(np.diff(path)) + 1, [frames]]) if frames else np.zeros(1, int)
-    runs = [(int(a), int(b)) for a, b in pairwise(edges) if path[a] != blank]
-    ends = [b for _, b in runs]
-    heard = ends if options.confidence.exclude_blank else [a for a, _ in runs[1:]] + [frames] * bool(runs)
-    return Hypothesis(
-        token_ids=tuple(int(path[a]) for a, _ in runs),
-        start_frames=tuple(a for a, _ in runs),
-        end_frames=tuple(ends),
-        score=float(best[path != blank].sum(dtype=np.float64)),
-        confidences=tuple(
-            float(confidence.aggregate(sure[a:b], options.confidence.aggregation))
-            for (a, _), b in zip(runs, heard, strict=True)
-        ),
-        log_probs=tuple(float(best[a:b].max()) for a, b in runs),
-    )
+    for frame, label in enumerate(path):
+        if label not in (blank, last):
+            extra, targets = fused.advance(state)
+            scores = log_probs[frame, :blank] + extra[0, 0]
+            if 0 <= last < blank:
+                scores[last] = -np.inf  # it is no repeat, says the model
+            label = int(scores.argmax())
+            state = tuple(target[..., label] for target in targets)
+            path[frame] = label
+        last = label
+    return path

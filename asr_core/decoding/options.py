@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from asr_core.errors import DecodingError
+
+if TYPE_CHECKING:
+    from asr_core.decoding.boosting import PhraseBoost
+    from asr_core.decoding.ngram_lm import NgramLM
 
 Head = Literal["tdt", "rnnt", "ctc"]
 HEADS = ("tdt", "rnnt", "ctc")
@@ -50,6 +54,34 @@ class Confidence:
 
 
 @dataclass(frozen=True)
+class Fusion:
+    """A language model or boosted phrases that have a say in the search.
+
+    Args:
+        lm: n-gram model over the model's tokens.
+        lm_weight: factor on its log-probs.
+        pruning: "late" = the best candidates are chosen with its scores, "early" = without them.
+        blank_lm_score: what blank gets. "no_score" = nothing; "lm_weighted_full" = blank's own log-prob is weighted by
+            1 + weight, and labels share the log-prob of not being blank.
+        phrases: phrases to prefer.
+        phrase_weight: factor on their bonus.
+    """
+
+    lm: NgramLM | None = None
+    lm_weight: float = 0.3
+    pruning: Literal["early", "late"] = "late"
+    blank_lm_score: Literal["no_score", "lm_weighted_full"] = "lm_weighted_full"
+    phrases: PhraseBoost | None = None
+    phrase_weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        _one_of("Fusion.pruning", self.pruning, ("early", "late"))
+        _one_of("Fusion.blank_lm_score", self.blank_lm_score, ("no_score", "lm_weighted_full"))
+        for name in ("lm_weight", "phrase_weight"):
+            _number(f"Fusion.{name}", getattr(self, name))
+
+
+@dataclass(frozen=True)
 class Greedy:
     """Take the best entry at each step (NeMo's `greedy_batch`).
 
@@ -58,26 +90,125 @@ class Greedy:
         max_symbols: labels that may be emitted on one frame; None = the model's value, else 10.
         temperature: neutral (0) for these models.
         confidence: how token confidence is measured.
-        fusion, whisper: neutral (None) for these models.
+        fusion: a language model or phrases; they choose among labels, never between label and blank.
+        whisper: neutral (None) for these models.
     """
 
     head: Head | None = None
     max_symbols: int | None = None
     temperature: float = 0.0
     confidence: Confidence = field(default_factory=Confidence)
-    fusion: None = None
+    fusion: Fusion | None = None
     whisper: None = None
 
     def __post_init__(self) -> None:
-        if self.head is not None:
-            _one_of("Greedy.head", self.head, HEADS)
-        if self.max_symbols is not None and not (isinstance(self.max_symbols, int) and self.max_symbols >= 1):
-            raise DecodingError(f"Greedy.max_symbols is a whole number from 1, or None, not {self.max_symbols!r}.")
+        _head(self)
+        _whole("Greedy.max_symbols", self.max_symbols, optional=True)
 
 
-Decoding = Greedy
+@dataclass(frozen=True)
+class Beam:
+    """Keep the best few hypotheses (NeMo's `malsd_batch` for transducers, `beam_batch` for CTC).
+
+    Args:
+        size: hypotheses kept.
+        head: "tdt", "rnnt" or "ctc"; None = the transducer where the model has one.
+        max_symbols: labels that may be emitted on one frame; None = the model's value, else 10.
+        length_penalty: a in the ranking score / (labels + 1) ** a; None = 1.
+        patience: neutral (1) for these models.
+        duration_weight: factor on the log-prob of a TDT duration; 1 weighs it like the label's.
+        label_bonus: added for every label.
+        prune: CTC hypotheses this much worse than the best are dropped.
+        n_best: hypotheses returned; None = all.
+        confidence, fusion, whisper: as for `Greedy`.
+    """
+
+    size: int = 4
+    head: Head | None = None
+    max_symbols: int | None = None
+    length_penalty: float | None = None
+    patience: float = 1.0
+    duration_weight: float = 1.0
+    label_bonus: float = 0.0
+    prune: float = 20.0
+    n_best: int | None = None
+    confidence: Confidence = field(default_factory=Confidence)
+    fusion: Fusion | None = None
+    whisper: None = None
+
+    def __post_init__(self) -> None:
+        _head(self)
+        _whole("Beam.size", self.size)
+        _whole("Beam.max_symbols", self.max_symbols, optional=True)
+        _whole("Beam.n_best", self.n_best, optional=True)
+        for name in ("patience", "duration_weight", "label_bonus"):
+            _number(f"Beam.{name}", getattr(self, name))
+        if self.length_penalty is not None:
+            _number("Beam.length_penalty", self.length_penalty)
+        if not self.prune > 0:
+            raise DecodingError(f"Beam.prune is a number above 0, not {self.prune!r}.")
+
+
+@dataclass(frozen=True)
+class Maes:
+    """Modified adaptive expansion search, for RNN-T (NeMo's `maes_batch`; Kim et al. 2020).
+
+    Args:
+        size: hypotheses kept.
+        num_steps: labels that may be emitted on one frame.
+        expansion_beta: candidates of a hypothesis beyond `size`.
+        expansion_gamma: candidates this much worse than the hypothesis's best are dropped.
+        n_best: hypotheses returned; None = all.
+        confidence, fusion: as for `Greedy`.
+        compat: "nemo" reproduces NeMo 3.0.0 with its two defects; None does not.
+    """
+
+    size: int = 4
+    num_steps: int = 2
+    expansion_beta: int = 2
+    expansion_gamma: float = 2.3
+    n_best: int | None = None
+    confidence: Confidence = field(default_factory=Confidence)
+    fusion: Fusion | None = None
+    compat: Literal["nemo"] | None = None
+
+    def __post_init__(self) -> None:
+        _whole("Maes.size", self.size)
+        _whole("Maes.num_steps", self.num_steps)
+        _whole("Maes.n_best", self.n_best, optional=True)
+        if not isinstance(self.expansion_beta, int) or self.expansion_beta < 0:
+            raise DecodingError(f"Maes.expansion_beta is a whole number from 0, not {self.expansion_beta!r}.")
+        if not self.expansion_gamma > 0:
+            raise DecodingError(f"Maes.expansion_gamma is a number above 0, not {self.expansion_gamma!r}.")
+        if self.compat not in (None, "nemo"):
+            raise DecodingError(f"Maes.compat is 'nemo' or None, not {self.compat!r}.")
+
+    @property
+    def head(self) -> None:
+        """MAES always decodes the transducer."""
+        return None
+
+
+Decoding = Greedy | Beam | Maes
+
+
+def _head(options: Greedy | Beam) -> None:
+    if options.head is not None:
+        _one_of(f"{type(options).__name__}.head", options.head, HEADS)
 
 
 def _one_of(name: str, value: object, accepted: tuple[str, ...]) -> None:
     if value not in accepted:
         raise DecodingError(f"{name} is one of {', '.join(map(repr, accepted))}, not {value!r}.")
+
+
+def _whole(name: str, value: object, *, optional: bool = False) -> None:
+    if optional and value is None:
+        return
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise DecodingError(f"{name} is a whole number from 1{', or None' if optional else ''}, not {value!r}.")
+
+
+def _number(name: str, value: object) -> None:
+    if not isinstance(value, int | float) or not math.isfinite(value):
+        raise DecodingError(f"{name} is a number, not {value!r}.")

@@ -6,12 +6,14 @@ many steps at a time.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from asr_core.alignment import Hypothesis
 from asr_core.confidence import aggregate, measure
+from asr_core.decoding.hypotheses import Path
 from asr_core.decoding.options import Confidence
 from asr_core.models.host import log_softmax
 from asr_core.models.transducer import Transducer
@@ -99,6 +101,47 @@ def score(steps: Steps, head: Transducer, options: Confidence) -> Scored:
             both = np.stack([confidences[wanted], of_duration], axis=-1)
             confidences[wanted] = [aggregate(pair, options.aggregation) for pair in both]
     return Scored(*steps[:4], label_log_probs, log_probs, confidences)
+
+
+def replay(
+    projected: np.ndarray, paths: list[list[Path]], head: Transducer, options: Confidence
+) -> list[list[Hypothesis]]:
+    """Log-probs and confidences of the hypotheses a beam found, by walking their paths again.
+
+    Args:
+        projected: (batch, frames, joint width) of the encoder.
+        paths: of each item.
+    Returns:
+        For each item its hypotheses in the same order, each with the score of its search.
+    """
+    flat = [(item, path) for item, found in enumerate(paths) for path in found]
+    scores = StepScores(head, options)
+    predicted = _predicted(flat, head)
+    for row, (item, path) in enumerate(flat):
+        before = np.cumsum(path.labels != head.blank) - (path.labels != head.blank)
+        kept = slice(None) if not options.exclude_blank else path.labels != head.blank
+        frames, labels, durations = path.frames[kept], path.labels[kept], path.durations[kept]
+        logits = head.joint.logits(projected[item, frames], predicted[row][before[kept]])
+        scores.add(Steps(np.full(len(labels), row), frames, labels, durations, logits))
+    rest = iter(scores.hypotheses(len(flat)))
+    return [[replace(next(rest), score=path.score) for path in found] for found in paths]
+
+
+def _predicted(flat: list[tuple[int, Path]], head: Transducer) -> list[np.ndarray]:
+    """For each path (labels + 1, joint width): the prediction before each label, and after the last."""
+    if not flat:
+        return []
+    sequences = [path.labels[path.labels != head.blank] for _, path in flat]
+    output, state = head.prediction.start(len(flat))
+    outputs = [[row] for row in head.joint.project_prediction(output)]
+    for position in range(max(map(len, sequences))):
+        going = np.array([row for row, labels in enumerate(sequences) if len(labels) > position])
+        labels = np.array([sequences[row][position] for row in going])
+        output, after = head.prediction.step(labels, state.rows(going))
+        state.put(going, after)
+        for row, predicted in zip(going, head.joint.project_prediction(output), strict=True):
+            outputs[row].append(predicted)
+    return [np.stack(rows) for rows in outputs]
 
 
 def _hypothesis(steps: Scored | None, head: Transducer, options: Confidence) -> Hypothesis:
