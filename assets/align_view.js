@@ -1,0 +1,461 @@
+/* The alignment view: one recording on one time axis, in read mode.
+
+   Events to Python (components/align_view.py names them in its js_on_load):
+     shown     {doc, revision, threshold, dark}   a recording is on the page, or its marks or colours have changed
+     reopen    {doc}                              the address names a recording (#d=..., of a link or a reload)
+   Server functions:
+     load_document([doc, known])                  the columns of a recording; peaks are null if `known` is its audio
+     spectrogram_tile([doc, start, end, width, height, top])
+   Value: {doc, revision} or null.
+   Left on the element for tests: data-ready "doc:revision", data-played "start:end:samples", data-view "a:b",
+   data-draw (ms of the last painting). */
+
+const LEAST_SPAN = 0.02;
+const READABLE_SCALE = 190; /* pixels a second of the first view */
+const NARROW_SPAN = 2.3;
+const PAGE_MS = 200;
+
+parts.align = ({ root, element, props, server, trigger, watch }) => {
+  const state = {
+    a: 0, b: 1, view: null, hover: null, card: null, hasFocus: false,
+    layers: { waveform: true, spectrogram: true, tokens: true, words: true, sentences: true },
+    gain: 0, top: 8000,
+  };
+  const player = makePlayer();
+  const tiles = makeTiles(server, redraw);
+  const closeUp = makeCloseUp(player, redraw);
+  const base = h("canvas", { class: "ts-canvas", "aria-hidden": "true" });
+  const overlay = h("canvas", { class: "ts-canvas ts-overlay", "aria-hidden": "true" });
+  const card = buildCard();
+  const plot = h("div", { class: "ts-plot" }, h("div", { class: "ts-stage" }, base, overlay), card.node);
+  const span = h("span", { class: "ts-mono" });
+  const count = h("span", { class: "ts-wide-only" });
+  const hint = h("span", { class: "ts-wide-only" }, "Click plays a token. Wheel scrolls, Ctrl + wheel zooms, ? shows all keys");
+  const help = buildHelp(() => toggleHelp(false));
+  const toolbar = buildToolbar({
+    toggle, toggleLoop, setRate, fit, toggleLayers,
+    zoomIn: () => zoom(0.5), zoomOut: () => zoom(2),
+  });
+  const menu = buildLayersMenu(state, () => redraw());
+  toolbar.layers.after(menu);
+  const frame = h(
+    "div",
+    { class: "ts-card ts-align", tabindex: 0, role: "application", "aria-label": "Alignment view. Arrow keys move between tokens, Enter plays, question mark shows all keys." },
+    toolbar.bar,
+    plot,
+    h("div", { class: "ts-status" }, span, count, h("span", { class: "ts-grow" }), hint),
+    help,
+  );
+  const speech = h("div", { class: "ts-offscreen", "aria-live": "polite" });
+  root.append(frame, speech);
+
+  /* Painting: once a frame at most; the playhead and the selection have a canvas of their own. */
+
+  let isBaseStale = true;
+  let isFrameAsked = false;
+
+  function redraw(isBase = true) {
+    isBaseStale ||= isBase !== false;
+    if (isFrameAsked) return;
+    isFrameAsked = true;
+    requestAnimationFrame(paint);
+  }
+
+  function paint() {
+    isFrameAsked = false;
+    const doc = page.document;
+    const width = plot.firstChild.clientWidth;
+    if (!doc || !width) return;
+    if (player.state.playing) {
+      player.tick();
+      follow();
+    }
+    const began = performance.now();
+    if (isBaseStale) paintBase(doc, width);
+    paintOverlay(doc);
+    element.dataset.draw = (performance.now() - began).toFixed(1);
+    toolbar.now.nodeValue = clock(player.state.time);
+    if (player.state.playing) {
+      emit("clock", player.state.time);
+      redraw(false);
+    }
+  }
+
+  function paintBase(doc, width) {
+    isBaseStale = false;
+    const view = layOut({ a: state.a, b: state.b, width, layers: state.layers, document: doc });
+    state.view = view;
+    const g = context(base, width, view.height);
+    context(overlay, width, view.height);
+    const gain = state.gain || doc.fit;
+    drawOverview(g, view, doc, gain);
+    drawOverviewWindow(g, view, doc.duration || 1);
+    drawRuler(g, view);
+    drawWaveform(g, view, doc, closeUp.get(), gain);
+    drawSpectrogram(g, view, tiles.list(), state.top);
+    g.save();
+    g.beginPath();
+    g.rect(view.x0, 0, view.x1 - view.x0, view.height);
+    g.clip();
+    drawMarks(g, view, doc.tiers.tokens);
+    for (const tier of TIERS) drawTier(g, view, tier, doc.tiers[tier]);
+    g.restore();
+    for (const [row, name] of [["overview", "Overview"], ["ruler", view.b >= 60 ? "Time" : "Seconds"], ["waveform", "Waveform"]]) label(g, view, row, name);
+    for (const tier of TIERS) label(g, view, tier, TIER_NAMES[tier]);
+    tiles.want(doc, view, state.top);
+    closeUp.want(doc, view);
+    const digits = state.b - state.a < 1 ? 3 : 2;
+    span.textContent = state.b >= 60 ? `${clock(state.a, digits)}–${clock(state.b, digits)}` : `${state.a.toFixed(digits)}–${state.b.toFixed(digits)} s`;
+    element.dataset.view = `${state.a.toFixed(4)}:${state.b.toFixed(4)}`;
+  }
+
+  function paintOverlay(doc) {
+    const view = state.view;
+    const g = overlay.getContext("2d");
+    g.clearRect(0, 0, overlay.width, overlay.height);
+    if (page.selection) drawSelection(g, view, page.selection);
+    if (state.hover) drawHover(g, view, state.hover.tier, doc.tiers[state.hover.tier], state.hover.index);
+    drawPlayhead(g, view, player.state.time, doc.duration);
+  }
+
+  /* A canvas of the window's size at the screen's density, cleared. */
+  function context(canvas, width, height) {
+    const density = window.devicePixelRatio || 1;
+    const g = canvas.getContext("2d");
+    const [w, h_] = [Math.round(width * density), Math.round(height * density)];
+    if (canvas.width !== w || canvas.height !== h_) {
+      canvas.width = w;
+      canvas.height = h_;
+      canvas.style.height = `${height}px`;
+    }
+    g.setTransform(density, 0, 0, density, 0, 0);
+    g.clearRect(0, 0, width, height);
+    return g;
+  }
+
+  /* The window of time. */
+
+  function setView(a, b) {
+    const duration = page.document?.duration || 1;
+    const length = clamp(b - a, Math.min(LEAST_SPAN, duration), duration);
+    const start = clamp(a, 0, duration - length);
+    if (start === state.a && start + length === state.b) return false;
+    [state.a, state.b] = [start, start + length];
+    hideCard();
+    redraw();
+    return true;
+  }
+
+  function pan(by) {
+    return setView(state.a + by, state.b + by);
+  }
+
+  function fit() {
+    return setView(0, page.document?.duration || 1);
+  }
+
+  /* Make the window `factor` times as long, around a time that keeps its place. */
+  function zoom(factor, around = anchor()) {
+    const length = clamp((state.b - state.a) * factor, LEAST_SPAN, page.document?.duration || 1);
+    const share = (around - state.a) / (state.b - state.a);
+    return setView(around - share * length, around + (1 - share) * length);
+  }
+
+  function anchor() {
+    const { time } = player.state;
+    const middle = page.selection ? (page.selection.start + page.selection.end) / 2 : time;
+    return [middle, time].find((t) => t > state.a && t < state.b) ?? (state.a + state.b) / 2;
+  }
+
+  /* Bring a span into view; nothing moves if it is in view already. */
+  function reveal(start, end) {
+    const length = state.b - state.a;
+    if (start >= state.a && end <= state.b) return;
+    if (end - start > length) return setView(start - 0.05 * length, start + 0.95 * length);
+    const middle = (start + end) / 2;
+    setView(middle - length / 2, middle + length / 2);
+  }
+
+  /* The playhead has reached the edge: turn the page, gliding unless the person wants no motion. */
+  let glide = 0;
+  function follow() {
+    const length = state.b - state.a;
+    const { time } = player.state;
+    if (glide || drag.active || (time >= state.a && time <= state.b - 0.04 * length)) return;
+    if (state.b >= (page.document.duration || 1) && time >= state.a) return;
+    const from = state.a;
+    const to = time - 0.08 * length;
+    if (isStill() || Math.abs(to - from) > 2 * length) return setView(to, to + length);
+    const began = performance.now();
+    const step = (now) => {
+      const share = clamp((now - began) / PAGE_MS, 0, 1);
+      const at = from + (to - from) * (1 - (1 - share) ** 3);
+      setView(at, at + length);
+      glide = share < 1 ? requestAnimationFrame(step) : 0;
+    };
+    glide = requestAnimationFrame(step);
+  }
+
+  /* Playing. */
+
+  async function play(start, end) {
+    const samples = await player.playSpan(start, end).catch(playbackFailed);
+    if (samples) element.dataset.played = `${start.toFixed(3)}:${end.toFixed(3)}:${samples}`;
+  }
+
+  function playbackFailed(error) {
+    say(`No sound: ${error.message}`);
+    return 0;
+  }
+
+  function toggle() {
+    if (player.state.playing) return player.stop();
+    const { duration } = page.document;
+    player.playFrom(player.state.time >= duration - 0.01 ? 0 : player.state.time).catch(playbackFailed);
+  }
+
+  function seek(time) {
+    player.seek(clamp(time, 0, page.document.duration));
+    rememberPlace();
+    emit("clock", player.state.time);
+    redraw(false);
+  }
+
+  function setRate(rate) {
+    player.setRate(rate);
+    toolbar.rate.value = String(rate);
+  }
+
+  function toggleLoop() {
+    player.setLoop(!player.state.loop);
+    toolbar.loop.setAttribute("aria-pressed", String(player.state.loop));
+  }
+
+  function stepRate(by) {
+    const i = RATES.indexOf(player.state.rate);
+    setRate(RATES[clamp(i + by, 0, RATES.length - 1)]);
+    say(`Rate ${player.state.rate}×`);
+  }
+
+  on("playing", () => {
+    toolbar.play.replaceChildren(icon(player.state.playing ? "pause" : "play"));
+    redraw(false);
+  });
+
+  /* Selecting. */
+
+  function select(tier, index, { play: sounds = true, center = false } = {}) {
+    page.selection = selectionOf(tier, index);
+    const { start, end } = page.selection;
+    if (center) reveal(start - (state.b - state.a) * 0.2, end + (state.b - state.a) * 0.2);
+    else reveal(start, end);
+    player.seek(start);
+    rememberPlace();
+    if (sounds && end > start) play(start, end);
+    say(`${page.document.tiers[tier].text[index].trim()}, confidence ${page.document.tiers[tier].confidence[index].toFixed(2)}`);
+    emit("selection");
+    redraw(false);
+  }
+
+  const currentTier = () => page.selection?.tier ?? "tokens";
+
+  /* The neighbour of the selection; without one, the first item from the playhead on. */
+  function selectNeighbour(step) {
+    const tier = currentTier();
+    const items = page.document.tiers[tier];
+    if (!items.length) return;
+    const from = page.selection ? page.selection.index + step : clamp(firstAbove(items.reach, player.state.time), 0, items.length - 1);
+    if (from < 0 || from >= items.length) return say(step > 0 ? "This is the last one" : "This is the first one");
+    select(tier, from);
+    showSelected();
+  }
+
+  /* The same place one tier up or down. */
+  function selectTier(step) {
+    const order = TIERS.filter((tier) => state.layers[tier]);
+    const next = order[order.indexOf(currentTier()) + step];
+    if (!next || !page.selection) return;
+    const index = Math.max(0, itemAt(page.document.tiers[next], page.selection.start + 1e-6));
+    select(next, Math.min(index, page.document.tiers[next].length - 1));
+    showSelected();
+  }
+
+  /* The next token below the threshold; after the last one comes the first. */
+  function selectLow(step) {
+    const tokens = page.document.tiers.tokens;
+    const from = page.selection?.token ?? firstAbove(tokens.reach, player.state.time) - (step > 0 ? 1 : 0);
+    for (let n = 1; n <= tokens.length; n++) {
+      const i = (((from + step * n) % tokens.length) + tokens.length) % tokens.length;
+      if (!isLow(tokens.confidence[i]) || tokens.end[i] <= tokens.start[i]) continue;
+      select("tokens", i, { center: true });
+      showSelected();
+      return;
+    }
+    say(`Nothing below ${page.threshold.toFixed(2)}`);
+  }
+
+  /* The card. */
+
+  let cardTimer = 0;
+  function showCard(tier, index, wait) {
+    clearTimeout(cardTimer);
+    cardTimer = setTimeout(() => {
+      if (!state.view?.rows[tier]) return;
+      card.show(tier, index);
+      placeCard(card.node, state.view, plot, tier, index);
+    }, wait);
+  }
+
+  function hideCard() {
+    clearTimeout(cardTimer);
+    if (!isNarrow()) card.hide();
+  }
+
+  function showSelected() {
+    if (page.selection) requestAnimationFrame(() => requestAnimationFrame(() => showCard(page.selection.tier, page.selection.index, 0)));
+  }
+
+  function hover(found) {
+    const same = found?.tier === state.hover?.tier && found?.index === state.hover?.index;
+    if (same) return;
+    state.hover = found;
+    if (found && found.here) showCard(found.tier, found.index, 120);
+    else hideCard();
+    if (!found || found.here) emit("pointed", found);
+    redraw(false);
+  }
+
+  function toggleLayers(event) {
+    menu.hidden = !menu.hidden;
+    toolbar.layers.setAttribute("aria-expanded", String(!menu.hidden));
+    if (!menu.hidden && event) {
+      const close = (outside) => {
+        if (menu.contains(outside.target) || toolbar.layers.contains(outside.target)) return;
+        menu.hidden = true;
+        toolbar.layers.setAttribute("aria-expanded", "false");
+        window.removeEventListener("pointerdown", close, true);
+      };
+      window.addEventListener("pointerdown", close, true);
+    }
+  }
+
+  function toggleHelp(show = help.hidden) {
+    help.hidden = !show;
+  }
+
+  function say(text) {
+    speech.textContent = text;
+    hint.textContent = text;
+  }
+
+  /* A recording. */
+
+  async function load() {
+    const value = props.value;
+    if (!value) return clear();
+    const known = page.document?.doc === value.doc ? page.document.audio : null;
+    const answer = await server.load_document([value.doc, known]).catch(() => null);
+    if (!answer || props.value?.doc !== value.doc || props.value?.revision !== value.revision) return;
+    const isNew = answer.peaks !== null;
+    const doc = readDocument(answer, page.document);
+    doc.fit = isNew ? fittingGain(doc.peaks) : page.document.fit;
+    page.document = doc;
+    page.selection = null;
+    if (isNew) {
+      player.load(doc);
+      tiles.clear();
+      closeUp.clear();
+      card.hide();
+      firstView(doc);
+    }
+    toolbar.total.textContent = `/ ${clock(doc.duration, 2)}`;
+    showCounts();
+    emit("document");
+    emit("selection");
+    rememberPlace();
+    redraw();
+    announce();
+    requestAnimationFrame(() => requestAnimationFrame(() => (element.dataset.ready = `${doc.doc}:${doc.revision}`)));
+  }
+
+  function clear() {
+    player.stop();
+    page.document = null;
+    page.selection = null;
+    delete element.dataset.ready;
+    emit("document");
+  }
+
+  function firstView(doc) {
+    const width = (plot.firstChild.clientWidth || 1200) - (isNarrow() ? 0 : GUTTER);
+    const length = Math.min(doc.duration || 1, isNarrow() ? NARROW_SPAN : width / READABLE_SCALE);
+    const { start, length: tokens } = doc.tiers.tokens;
+    const at = timeInAddress(doc.doc);
+    const begin = at ?? (tokens ? start[0] - 0.3 : 0);
+    [state.a, state.b] = [0, doc.duration || 1];
+    setView(at === null ? begin : begin - length / 2, at === null ? begin + length : begin + length / 2);
+    if (at !== null) player.seek(clamp(at, 0, doc.duration));
+  }
+
+  function showCounts() {
+    const { tokens } = page.document.tiers;
+    const amount = `${tokens.length} token${tokens.length === 1 ? "" : "s"}`;
+    count.textContent = `${amount}, ${countLow(tokens)} below ${page.threshold.toFixed(2)}`;
+  }
+
+  function announce() {
+    const { doc, revision } = page.document;
+    trigger("shown", { doc, revision, threshold: page.threshold, dark: theme.dark });
+  }
+
+  const rememberPlace = () => writeAddress(() => page.document && { doc: page.document.doc, time: player.state.time });
+  window.addEventListener("hashchange", () => {
+    const { doc } = readAddress();
+    if (doc && doc !== page.document?.doc) return trigger("reopen", { doc });
+    const time = page.document ? timeInAddress(page.document.doc) : null;
+    if (time === null) return;
+    seek(time);
+    reveal(time, time);
+  });
+
+  /* Wiring. */
+
+  const drag = connectPointer({ overlay, plot, state, player, setView, pan, zoom, seek, select, hover, fitting: () => fit() });
+  connectKeys(frame, {
+    toggle, toggleLoop, stepRate, selectNeighbour, selectTier, selectLow, zoom, fit, toggleHelp,
+    isHelpOpen: () => !help.hidden,
+    hasDocument: () => Boolean(page.document),
+    stop: () => player.stop(),
+    playSelection: () => {
+      if (!page.selection) return selectNeighbour(0);
+      return play(page.selection.start, page.selection.end);
+    },
+    playWindow: () => play(state.a, state.b),
+  });
+  on("threshold", () => {
+    if (!page.document) return;
+    showCounts();
+    redraw();
+    clearTimeout(announce.timer);
+    announce.timer = setTimeout(announce, 120);
+  });
+  on("theme", () => {
+    redraw();
+    if (page.document) announce();
+  });
+  on("hover", hover);
+  new ResizeObserver(() => redraw()).observe(plot);
+  document.fonts?.ready.then(() => redraw());
+  page.select = select;
+  page.play = play;
+  watch("value", load);
+  if (props.value) load();
+  else if (readAddress().doc) trigger("reopen", { doc: readAddress().doc });
+};
+
+/* The factor that makes the loudest place fill the row; silence is not blown up. */
+function fittingGain(peaks) {
+  let most = 0;
+  for (const value of peaks) most = Math.max(most, Math.abs(value));
+  return most > 2 ? Math.min(20, 120 / most) : 1;
+}

@@ -1,0 +1,228 @@
+/* The parts around a recording: where it comes from, how the work goes, and where the result goes to.
+
+   Events to Python: files: picked {path, name};  samples: use {index};  messages: go_on {};  source: new_audio {}, again {}
+   Server functions: samples: sample_sound(index);  messages: cancel_job(id);  downloads: export_file([doc, format]) */
+
+const ACCEPT = "audio/*,video/mp4,video/webm,.wav,.flac,.mp3,.ogg,.oga,.opus,.m4a,.mp4,.webm,.aac,.aiff";
+
+/* The drop zone. A file goes up through Gradio's own upload route; a hint says which kinds and how long. */
+parts.files = ({ root, props, trigger, upload }) => {
+  const input = h("input", { type: "file", accept: ACCEPT, class: "ts-offscreen", tabindex: -1, "aria-label": "Audio file" });
+  const choose = h("button", { class: "ts-btn ts-primary ts-large", type: "button", onclick: () => input.click() }, icon("file"), "Choose a file");
+  const record = h("button", { class: "ts-btn ts-large", type: "button", onclick: onRecord }, icon("mic"), "Record");
+  const note = h("span", { class: "ts-hint", "aria-live": "polite" }, props.value?.hint ?? "");
+  const zone = h(
+    "div",
+    { class: "ts-dropzone" },
+    h("div", { class: "ts-title" }, "See what was heard, and when"),
+    h("p", { class: "ts-lead" }, "Drop an audio file here. Every token appears on the waveform and the spectrogram, coloured by how sure the model was."),
+    h("div", { class: "ts-row" }, choose, record),
+    note,
+    input,
+  );
+  root.append(zone);
+
+  async function send(file) {
+    if (!file) return;
+    const limit = props.value?.max_mb;
+    if (limit && file.size > limit * 1e6) return fail(`${file.name} has ${Math.ceil(file.size / 1e6)} MB; files up to ${limit} MB are taken here.`);
+    zone.classList.add("ts-busy");
+    note.classList.remove("ts-problem");
+    note.textContent = `Sending ${file.name}…`;
+    try {
+      const { path } = await upload(file);
+      trigger("picked", { path, name: file.name });
+      note.textContent = props.value?.hint ?? "";
+    } catch (error) {
+      fail(`${file.name} could not be sent: ${error?.message ?? error}`);
+    }
+    zone.classList.remove("ts-busy");
+    input.value = "";
+  }
+
+  function fail(text) {
+    note.textContent = text;
+    note.classList.add("ts-problem");
+  }
+
+  function onRecord() {
+    if (!navigator.mediaDevices) return fail("The microphone needs https, or localhost.");
+    document.body.classList.toggle("ts-recording");
+  }
+
+  input.addEventListener("change", () => send(input.files[0]));
+  for (const name of ["dragenter", "dragover"]) {
+    zone.addEventListener(name, (event) => {
+      event.preventDefault();
+      zone.classList.add("ts-over");
+    });
+  }
+  zone.addEventListener("dragleave", (event) => zone.contains(event.relatedTarget) || zone.classList.remove("ts-over"));
+  zone.addEventListener("drop", (event) => {
+    event.preventDefault();
+    zone.classList.remove("ts-over");
+    send(event.dataTransfer.files[0]);
+  });
+  /* A file that misses the zone must not replace the page. */
+  for (const name of ["dragover", "drop"]) window.addEventListener(name, (event) => event.dataTransfer?.types.includes("Files") && event.preventDefault());
+};
+
+parts.samples = ({ root, props, trigger, server }) => {
+  const audio = new Audio();
+  let playing = null;
+
+  function show(button, name) {
+    button?.replaceChildren(icon(name));
+  }
+
+  async function toggle(index, button) {
+    const same = playing === button;
+    audio.pause();
+    show(playing, "play");
+    playing = null;
+    if (same) return;
+    playing = button;
+    show(button, "pause");
+    audio.src = await server.sample_sound(index);
+    if (playing === button) await audio.play().catch(() => show(button, "play"));
+  }
+  audio.addEventListener("ended", () => {
+    show(playing, "play");
+    playing = null;
+  });
+
+  const rows = (props.value ?? []).map((sample, index) => {
+    const play = h("button", { class: "ts-play", type: "button", "aria-label": `Play sample ${index + 1}` }, icon("play"));
+    play.addEventListener("click", () => toggle(index, play));
+    const use = h("button", { class: "ts-btn", type: "button", onclick: () => (audio.pause(), show(playing, "play"), trigger("use", { index })) }, "Use");
+    return h(
+      "div",
+      { class: "ts-sample" },
+      play,
+      h("span", { class: "ts-grow" }, sample.text, " ", sample.note ? h("span", { class: "ts-tag ts-warn" }, sample.note) : null),
+      h("span", { class: "ts-dim ts-mono ts-wide-only" }, `${sample.seconds.toFixed(1)} s`),
+      use,
+    );
+  });
+  root.append(h("section", { class: "ts-card" }, h("header", {}, h("h2", {}, "Or try a sample")), rows));
+};
+
+/* How the work goes. Value: {stage, progress: {text, left, share, job} or null, messages: [{kind, strong, text, action}]}.
+   The stage ("empty", "working", "result") decides which columns of the page are shown (see page.css). */
+parts.messages = ({ root, props, trigger, server, watch }) => {
+  const ICON_OF = { info: "info", warn: "warn", error: "warn" };
+
+  function progressCard({ text, left, share, job }) {
+    const bar = h("i");
+    bar.style.width = `${100 * clamp(share ?? 0, 0, 1)}%`;
+    const cancel = h("button", { class: "ts-btn ts-cancel", type: "button" }, "Cancel");
+    cancel.addEventListener("click", () => {
+      cancel.disabled = true;
+      cancel.textContent = "Stopping…";
+      server.cancel_job(job);
+    });
+    return h(
+      "section",
+      { class: "ts-card ts-progress" },
+      h("div", { class: "ts-row" }, h("span", { class: "ts-grow", role: "status" }, text, left ? h("span", { class: "ts-dim" }, `, ${left}`) : null), job ? cancel : null),
+      h("div", { class: share === null ? "ts-bar-track ts-unknown" : "ts-bar-track" }, bar),
+    );
+  }
+
+  function message({ kind, strong, text, action }) {
+    const act = action ? h("button", { class: "ts-btn", type: "button", onclick: () => trigger("go_on", {}) }, action) : null;
+    return h(
+      "div",
+      { class: `ts-message ts-${kind}`, role: kind === "error" ? "alert" : "status" },
+      icon(ICON_OF[kind]),
+      h("span", { class: "ts-grow" }, strong ? h("b", {}, strong, " ") : null, text),
+      act,
+    );
+  }
+
+  function show() {
+    const { stage = null, progress = null, messages = [] } = props.value ?? {};
+    if (stage !== null && stage !== document.body.dataset.stage) {
+      document.body.dataset.stage = stage;
+      document.body.classList.remove("ts-recording", "ts-settings-open");
+      if (stage === "empty") clearAddress();
+    }
+    const old = root.querySelector(".ts-cancel:disabled");
+    root.replaceChildren(...(progress ? [progressCard(progress)] : []), ...messages.map(message));
+    const cancel = root.querySelector(".ts-cancel");
+    if (old && cancel) {
+      cancel.disabled = true;
+      cancel.textContent = "Stopping…";
+    }
+  }
+  watch("value", show);
+  show();
+};
+
+/* Name and facts of the recording, how long the work took, and what can be done next. Value: {name, facts, done, decoder}.
+   The button with the decoder's name opens the settings. */
+parts.source = ({ root, props, trigger, watch }) => {
+  const settings = h("button", { class: "ts-btn ts-tall", type: "button", "aria-expanded": "false", onclick: toggleSettings });
+  const buttons = h(
+    "div",
+    { class: "ts-source-buttons" },
+    h("button", { class: "ts-btn ts-tall", type: "button", onclick: () => trigger("new_audio", {}) }, icon("file"), "New audio"),
+    settings,
+    h("button", { class: "ts-btn ts-tall ts-wide-only", type: "button", onclick: () => trigger("again", {}) }, "Transcribe again"),
+  );
+
+  function toggleSettings() {
+    const isOpen = document.body.classList.toggle("ts-settings-open");
+    settings.setAttribute("aria-expanded", String(isOpen));
+  }
+
+  function show() {
+    const { name = "", facts = "", done = "", decoder = "" } = props.value ?? {};
+    settings.replaceChildren(decoder || "Settings", icon("down"));
+    root.replaceChildren(
+      h(
+        "div",
+        { class: "ts-source" },
+        h("div", { class: "ts-source-name" }, h("h2", { class: "ts-name", title: name }, h("bdi", {}, name)), h("span", { class: "ts-dim ts-nowrap" }, facts)),
+        h("span", { class: "ts-dim ts-nowrap ts-wide-only" }, done),
+        buttons,
+      ),
+    );
+  }
+  watch("value", show);
+  show();
+};
+
+/* A file in each format, made when it is asked for. */
+parts.downloads = ({ root, props, server }) => {
+  const problem = h("span", { class: "ts-hint ts-problem", role: "alert" });
+
+  async function download(format) {
+    problem.textContent = "";
+    if (!page.document) return;
+    const { path, name, error } = await server.export_file([page.document.doc, format]).catch(() => ({ error: "The file could not be made." }));
+    if (error) {
+      problem.textContent = error;
+      return;
+    }
+    const link = h("a", { href: fileAddress(path), download: name, hidden: true });
+    root.append(link);
+    link.click();
+    link.remove();
+  }
+
+  root.append(
+    h(
+      "section",
+      { class: "ts-card" },
+      h("header", {}, h("h2", {}, "Download")),
+      h(
+        "div",
+        { class: "ts-body" },
+        h("div", { class: "ts-row ts-wrap" }, (props.value ?? []).map(({ format, name }) => h("button", { class: "ts-btn", type: "button", "data-format": format, onclick: () => download(format) }, name))),
+        h("p", { class: "ts-hint" }, "TextGrid opens in Praat and ELAN. TXT has no times."),
+        problem,
+      ),
+    ),
+  );
+};

@@ -1,0 +1,181 @@
+/* The transcript as text, and its sentences as a table. Both follow the alignment view's recording and selection. */
+
+/* A node for each word; of very long texts the browser lays out only what is near the window (content-visibility). */
+const WORDS_A_BLOCK = 200;
+
+parts.text = ({ root, element }) => {
+  const copy = h("button", { class: "ts-btn ts-tall", type: "button", onclick: onCopy }, "Copy text");
+  const prose = h("div", { class: "ts-read", dir: "auto" });
+  root.append(
+    h(
+      "section",
+      { class: "ts-card" },
+      h("header", {}, h("h2", {}, "Text"), h("span", { class: "ts-dim ts-wide-only" }, "Click a word to hear it"), h("span", { class: "ts-grow" }), h("div", { class: "ts-actions" }, copy)),
+      h("div", { class: "ts-body" }, prose),
+    ),
+  );
+  let nodes = [];
+  let current = null;
+  let pointed = null;
+
+  function build() {
+    const words = page.document?.tiers.words;
+    nodes = [];
+    current = pointed = null;
+    if (!words?.length) {
+      prose.replaceChildren(h("p", { class: "ts-dim" }, "No words were heard in this recording."));
+      return;
+    }
+    const blocks = [];
+    for (let i = 0; i < words.length; i++) {
+      if (i % WORDS_A_BLOCK === 0) blocks.push(h("span", { class: words.length > 2 * WORDS_A_BLOCK ? "ts-block" : "" }));
+      const node = document.createElement("span");
+      node.className = "ts-w";
+      node.textContent = words.text[i];
+      node.dataset.i = i;
+      nodes.push(node);
+      blocks.at(-1).append(node, " ");
+    }
+    prose.replaceChildren(...blocks);
+    paint();
+  }
+
+  function paint() {
+    const words = page.document?.tiers.words;
+    if (!words) return;
+    nodes.forEach((node, i) => {
+      const { alpha, css } = tint(words.confidence[i]);
+      node.style.background = alpha > 0.1 ? css : "";
+      node.classList.toggle("ts-tint", alpha > 0.5);
+      node.classList.toggle("ts-low", isLow(words.confidence[i]));
+    });
+    element.dataset.low = nodes.filter((node) => node.classList.contains("ts-low")).length;
+  }
+
+  function mark() {
+    current?.classList.remove("ts-current");
+    const index = page.selection?.tier === "sentences" ? null : page.selection?.word;
+    current = index === null || index === undefined ? null : nodes[index];
+    current?.classList.add("ts-current");
+  }
+
+  function point(found) {
+    pointed?.classList.remove("ts-pointed");
+    const word = found && { words: found.index, tokens: page.document?.tiers.tokens.word[found.index] }[found.tier];
+    pointed = word === undefined || word === null ? null : nodes[word] ?? null;
+    pointed?.classList.add("ts-pointed");
+  }
+
+  const wordOf = (event) => event.target.closest?.(".ts-w");
+  prose.addEventListener("click", (event) => {
+    const node = wordOf(event);
+    if (node && !String(getSelection())) page.select("words", Number(node.dataset.i));
+  });
+  prose.addEventListener("pointerover", (event) => {
+    const node = wordOf(event);
+    emit("hover", node ? { tier: "words", index: Number(node.dataset.i), here: false } : null);
+  });
+  prose.addEventListener("pointerleave", () => emit("hover", null));
+
+  async function onCopy() {
+    await copyText(page.document?.text ?? "");
+    copy.textContent = "Copied";
+    setTimeout(() => (copy.textContent = "Copy text"), 1500);
+  }
+
+  on("document", build);
+  on("selection", mark);
+  on("pointed", point);
+  on("threshold", paint);
+  on("theme", paint);
+  build();
+};
+
+parts.sentences = ({ root, element }) => {
+  const body = h("tbody");
+  const head = h(
+    "tr",
+    {},
+    h("th", {}, h("span", { class: "ts-offscreen" }, "Play")),
+    h("th", { class: "ts-right" }, "Start, s"),
+    h("th", {}, "Sentence"),
+    h("th", { class: "ts-right ts-wide-only" }, "Words/s"),
+    h("th", { class: "ts-right" }, "Confidence"),
+  );
+  root.append(h("div", { class: "ts-scroll" }, h("table", { class: "ts-table ts-sentences" }, h("thead", {}, head), body)));
+  let rows = [];
+
+  function build() {
+    const sentences = page.document?.tiers.sentences;
+    rows = Array.from({ length: sentences?.length ?? 0 }, (_, i) => buildRow(sentences, i));
+    body.replaceChildren(...rows.map((row) => row.node));
+    paint();
+  }
+
+  function buildRow(sentences, i) {
+    const length = sentences.end[i] - sentences.start[i];
+    const bar = h("i");
+    const confidence = h("span", { class: "ts-confidence" }, h("b", { class: "ts-wide-only" }, bar), h("span", {}, sentences.confidence[i].toFixed(2)));
+    const start = sentences.start[i];
+    const node = h(
+      "tr",
+      { "data-i": i },
+      h("td", {}, h("button", { class: "ts-play", type: "button", "aria-label": `Play sentence ${i + 1}` }, icon("play"))),
+      h("td", { class: "ts-figure" }, start >= 60 ? clock(start, 2) : start.toFixed(2)),
+      h("td", { class: "ts-sentence", dir: "auto" }, sentences.text[i]),
+      h("td", { class: "ts-figure ts-wide-only" }, length > 0 ? (sentences.words[i] / length).toFixed(1) : "–"),
+      h("td", { class: "ts-figure" }, confidence),
+    );
+    return { node, bar, confidence };
+  }
+
+  function paint() {
+    const sentences = page.document?.tiers.sentences;
+    rows.forEach(({ bar, confidence }, i) => {
+      bar.style.width = `${100 * clamp(sentences.confidence[i], 0, 1)}%`;
+      bar.style.background = confidenceColour(sentences.confidence[i]);
+      confidence.classList.toggle("ts-low", isLow(sentences.confidence[i]));
+    });
+    element.dataset.low = rows.filter(({ confidence }) => confidence.classList.contains("ts-low")).length;
+  }
+
+  function mark() {
+    rows.forEach(({ node }, i) => node.classList.toggle("ts-selected", i === page.selection?.sentence));
+  }
+
+  body.addEventListener("click", (event) => {
+    const row = event.target.closest("tr");
+    if (row && !String(getSelection())) page.select("sentences", Number(row.dataset.i));
+  });
+
+  on("document", build);
+  on("selection", mark);
+  on("threshold", paint);
+  on("theme", paint);
+  build();
+};
+
+/* "7 of 78 below" beside the histogram's title; the chart itself comes from Python after the event "shown". */
+parts.below = ({ root }) => {
+  const show = () => {
+    const tokens = page.document?.tiers.tokens;
+    root.textContent = tokens ? `${countLow(tokens)} of ${tokens.length} below` : "";
+  };
+  on("document", show);
+  on("threshold", show);
+  show();
+};
+
+/* The number of sentences, beside their title. */
+parts.count = ({ root }) => {
+  const show = () => (root.textContent = page.document ? String(page.document.tiers.sentences.length) : "");
+  on("document", show);
+  show();
+};
+
+/* A place for a short text from Python, or from another part. */
+parts.line = ({ root, props, watch }) => {
+  const show = () => (root.textContent = props.value ?? "");
+  watch("value", show);
+  show();
+};

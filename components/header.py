@@ -1,0 +1,129 @@
+"""The page's header: the name, what the model runs on, and the model picker, one for all tabs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import gradio as gr
+
+import asr_core
+from components import choices, messages
+from components.about import AboutParts, about_values
+from components.messages import build_messages, message
+from components.models import short_name
+from components.part import part
+from components.services import Services
+from components.theme import head
+from components.transcribe import LOOK, TranscribeParts
+
+MARK = """<div class="ts-brand"><svg viewBox="0 0 26 18" aria-hidden="true">
+<rect x="0" y="5" width="5" height="8" rx="1.5" fill="var(--ts-conf-100)"/>
+<rect x="7" y="1" width="5" height="16" rx="1.5" fill="var(--ts-accent)"/>
+<rect x="14" y="4" width="5" height="10" rx="1.5" fill="var(--ts-conf-25)"/>
+<rect x="21" y="6" width="5" height="6" rx="1.5" fill="var(--ts-conf-100)"/></svg>Tokenscope</div>"""
+
+
+@dataclass(frozen=True)
+class HeaderParts:
+    """Named parts of the header."""
+
+    model: gr.State
+    picker: gr.Dropdown
+    device: gr.HTML
+    said: gr.HTML
+
+
+def build_header(services: Services) -> HeaderParts:
+    """Build the header; it also brings the page's script and styles."""
+    model = gr.State(services.settings.model)
+    with gr.Row(elem_id="ts-header"):
+        gr.HTML(MARK, head=head(), padding=False, elem_id="ts-brand")
+        device = part("line", "", elem_id="ts-device")
+        picker = gr.Dropdown(
+            services.models.choices(),
+            value=services.settings.model,
+            label="Model",
+            show_label=False,
+            container=False,
+            interactive=True,
+            allow_custom_value=services.settings.mode == "local",
+            elem_id="ts-model",
+            elem_classes="ts-dropdown",
+        )
+    said = build_messages(services.jobs, elem_id="ts-model-messages")
+    return HeaderParts(model, picker, device, said)
+
+
+def choose_model(services: Services, wanted: Any, current: str) -> Iterator[tuple[Any, ...]]:
+    """Load a model and show what it is. If it cannot be had, a message says why and the current one stays.
+
+    Yields:
+        values of: messages, picker, model state, device, head, head's note, what it understands, about, card.
+    """
+    skip = (gr.skip(),) * 7
+    source = wanted.strip() if isinstance(wanted, str) and wanted.strip() else services.settings.model
+    job = services.jobs.load(source)
+    state = job.wait(0.05)
+    try:
+        while not state.is_over:
+            yield (messages.value(progress=messages.progress(job, state)), gr.skip(), *skip)
+            state = job.wait(LOOK)
+    finally:
+        job.cancel()
+    if state.stage == "stopped":
+        yield (messages.value(), current, *skip)
+        return
+    if state.stage == "failed":
+        yield (messages.value(None, message("error", state.error)), current, *skip)
+        return
+    recognizer = services.models.get(source)
+    info = recognizer.info
+    yield (
+        messages.value(),
+        gr.update(value=source),
+        source,
+        f"{info.device}, {info.dtype}",
+        gr.update(choices=choices.head_choices(info.heads), value=info.heads[0]),
+        choices.head_note(info.heads),
+        understands(info),
+        *about_values(recognizer),
+    )
+
+
+def understands(info: asr_core.ModelInfo) -> str:
+    """One line on what a person may expect of the model."""
+    if info.source == "demo":
+        return (
+            "The built-in model knows short English sentences about times, dates, prices and errands. "
+            "It does not understand free speech yet: pick another model above for that."
+        )
+    name = info.name or short_name(info.source)
+    if not info.languages:
+        return f"{name}: its card, in the tab About this model, says what it understands."
+    if len(info.languages) > 3:
+        return f"{name} understands free speech in {len(info.languages)} languages."
+    return f"{name} understands free speech in {', '.join(info.languages)}."
+
+
+def connect_header(
+    blocks: gr.Blocks, services: Services, header: HeaderParts, transcribe: TranscribeParts, about: AboutParts
+) -> None:
+    """Connect the picker with the tabs, and load the first model when a page opens."""
+    outputs = [
+        *(header.said, header.picker, header.model, header.device),
+        *(transcribe.head, transcribe.head_note, transcribe.understands, about.facts, about.card),
+    ]
+    options: dict[str, Any] = {
+        "outputs": outputs,
+        "show_progress": "hidden",
+        "api_visibility": "private",
+        "concurrency_limit": 16,
+    }
+
+    def choose(wanted: str, current: str) -> Iterator[tuple[Any, ...]]:
+        yield from choose_model(services, wanted, current)
+
+    blocks.load(choose, [header.model, header.model], **options)
+    header.picker.input(choose, [header.picker, header.model], **options)

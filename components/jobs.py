@@ -1,0 +1,203 @@
+"""Work on a recording in a thread of its own: load the model, read the audio, recognise. The page looks at it."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import asr_core
+from asr_core.decoding.options import Decoding
+from components.documents import Document, Documents, Sound, UnknownDocumentError, read_sound
+from components.models import Models
+from components.wording import too_long
+
+log = logging.getLogger(__name__)
+
+Stage = Literal["waiting", "download", "load", "read", "listen", "done", "stopped", "failed"]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to do: which recording, with which model and settings.
+
+    Args:
+        channel: index of the channel; None = the mean of all.
+        resume: go on where an earlier job was stopped, if the settings allow it.
+    """
+
+    document: str
+    model: str
+    decoding: Decoding
+    segmentation: asr_core.Segmentation
+    channel: int | None = None
+    resume: bool = False
+
+
+@dataclass(frozen=True)
+class State:
+    """How far a job is: `done` of `total` in seconds of audio or in bytes, `elapsed` seconds of work in this stage.
+
+    Args:
+        begun: `done` at the start of this stage, which is not 0 for a job that goes on.
+        error: a sentence for a person, when the job has failed.
+    """
+
+    stage: Stage = "waiting"
+    done: float = 0.0
+    total: float = 0.0
+    begun: float = 0.0
+    elapsed: float = 0.0
+    error: str = ""
+
+    @property
+    def is_over(self) -> bool:
+        return self.stage in ("done", "stopped", "failed")
+
+
+class Job:
+    """One piece of work; its `id` is unguessable, so knowing it is what allows to cancel."""
+
+    def __init__(self, work: Callable[[Job], None]) -> None:
+        self.id = secrets.token_urlsafe(12)
+        self.cancelled = threading.Event()
+        self._changed = threading.Condition()
+        self._state = State()
+        self._since = time.perf_counter()
+        self._thread = threading.Thread(target=self._run, args=(work,), name="job", daemon=True)
+
+    def start(self) -> Job:
+        self._thread.start()
+        return self
+
+    def cancel(self) -> None:
+        """Ask the job to stop; it does so between two pieces of audio."""
+        self.cancelled.set()
+
+    def state(self) -> State:
+        with self._changed:
+            elapsed = self._state.elapsed if self._state.is_over else time.perf_counter() - self._since
+            return replace(self._state, elapsed=elapsed)
+
+    def wait(self, seconds: float) -> State:
+        """The state, as soon as the job is over, or after some time."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._state.is_over, seconds)
+        return self.state()
+
+    def report(self, stage: Stage, done: float = 0.0, total: float = 0.0, error: str = "") -> None:
+        """Set the state; called by the work."""
+        now = time.perf_counter()
+        with self._changed:
+            if stage == self._state.stage:
+                begun = self._state.begun
+            else:
+                self._since, begun = now, done
+            self._state = State(stage, done, total, begun, now - self._since, error)
+            self._changed.notify_all()
+
+    def on_progress(self, progress: asr_core.Progress) -> None:
+        """What the core calls; a download is left here when the job is cancelled, recognition by its own rule."""
+        if progress.stage == "download" and self.cancelled.is_set():
+            raise asr_core.Cancelled()
+        stage = {"download": "download", "load": "load"}.get(progress.stage, "listen")
+        self.report(stage, progress.done, progress.total)
+
+    def _run(self, work: Callable[[Job], None]) -> None:
+        try:
+            work(self)
+        except asr_core.Cancelled:
+            self.report("stopped")
+        except (asr_core.AsrError, UnknownDocumentError) as error:
+            self.report("failed", error=str(error))
+        except Exception as error:  # a bug; the page says so and lives on
+            log.exception("The job failed")
+            self.report("failed", error=f"Something went wrong inside the app ({type(error).__name__}). See its log.")
+
+
+class Jobs:
+    """The jobs that run, by id."""
+
+    def __init__(self, documents: Documents, models: Models, max_minutes: float) -> None:
+        self._documents, self._models, self._max_minutes = documents, models, max_minutes
+        self._running: dict[str, Job] = {}
+
+    def transcribe(self, request: Request) -> Job:
+        """Start a transcription; its result goes into the recording's document."""
+        return self._start(lambda job: self._transcribe(request, job))
+
+    def load(self, model: str) -> Job:
+        """Start to load a model."""
+
+        def work(job: Job) -> None:
+            self._models.get(model, job.on_progress)
+            job.report("done")
+
+        return self._start(work)
+
+    def cancel(self, key: object) -> bool:
+        """Cancel the job with this id; False if there is none."""
+        job = self._running.get(key) if isinstance(key, str) else None
+        if job is not None:
+            job.cancel()
+        return job is not None
+
+    def _start(self, work: Callable[[Job], None]) -> Job:
+        def run(job: Job) -> None:
+            try:
+                work(job)
+            finally:
+                self._running.pop(job.id, None)
+
+        job = Job(run)
+        self._running[job.id] = job
+        return job.start()
+
+    def _transcribe(self, request: Request, job: Job) -> None:
+        recognizer = self._models.get(request.model, job.on_progress)
+        job.report("read")
+        document = self._documents.get(request.document)
+        limit = self._max_minutes * 60
+        if document.info.duration > limit:  # False for NaN: then the samples tell
+            raise asr_core.AudioError(too_long(document.name, document.info.duration, limit))
+        sound = read_sound(document, sample_rate=recognizer.info.sample_rate, channel=request.channel)
+        if sound.duration > limit:
+            raise asr_core.AudioError(too_long(document.name, sound.duration, limit))
+        document = self._documents.prepare(document.id, sound)
+        self._listen(request, job, recognizer, document, sound)
+
+    def _listen(
+        self, request: Request, job: Job, recognizer: asr_core.Recognizer, document: Document, sound: Sound
+    ) -> None:
+        """Recognise; a cancel keeps what was heard, and what is needed to go on."""
+        resume = document.stopped if request.resume and _continues(document, request, recognizer) else None
+        before = document.seconds if resume is not None else 0.0
+        stopped = None
+        started = time.perf_counter()
+        try:
+            transcript = recognizer.transcribe(
+                sound.samples,
+                sample_rate=sound.sample_rate,
+                decoding=request.decoding,
+                segmentation=request.segmentation,
+                on_progress=job.on_progress,
+                cancel=job.cancelled,
+                resume=resume,
+            )
+        except asr_core.Cancelled as cancelled:
+            transcript, stopped = cancelled.partial, cancelled
+        seconds = before + time.perf_counter() - started
+        transcript = replace(transcript, warnings=(*sound.warnings, *transcript.warnings))
+        self._documents.update(document.id, transcript=transcript, seconds=seconds, stopped=stopped)
+        state = job.state()
+        job.report("done" if stopped is None else "stopped", state.done, state.total)
+
+
+def _continues(document: Document, request: Request, recognizer: asr_core.Recognizer) -> bool:
+    """Whether a stopped transcript was made by the same model with the same decoder."""
+    made = document.transcript
+    return made is not None and made.model == recognizer.info.source and made.decoding == request.decoding

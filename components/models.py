@@ -1,0 +1,71 @@
+"""The models that are loaded, shared by everyone who uses the page."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+
+import asr_core
+from asr_core.progress import OnProgress
+
+#: Loaded at once. A large model takes gigabytes, so the one unused for longest goes.
+KEPT = 2
+
+
+class Models:
+    """Loads each model once; a call for a model that is being loaded waits for it. Any thread may call."""
+
+    def __init__(self, default: str = "demo", *, kept: int = KEPT) -> None:
+        self.default = default
+        self._kept = kept
+        self._lock = threading.Lock()
+        self._loading: dict[str, threading.Lock] = {}
+        self._loaded: OrderedDict[str, asr_core.Recognizer] = OrderedDict()
+
+    def get(self, source: str, on_progress: OnProgress | None = None) -> asr_core.Recognizer:
+        """The model, loaded now if it is not. Raises ModelError."""
+        with self._lock:
+            if (found := self._find(source)) is not None:
+                return found
+            loading = self._loading.setdefault(source, threading.Lock())
+        with loading:
+            with self._lock:
+                if (found := self._find(source)) is not None:
+                    return found
+            made = asr_core.load_model(source, on_progress=on_progress)
+            with self._lock:
+                self._loaded[source] = made
+                while len(self._loaded) > self._kept:
+                    self._loaded.popitem(last=False)
+                self._loading.pop(source, None)
+            return made
+
+    def is_loaded(self, source: str) -> bool:
+        with self._lock:
+            return source in self._loaded
+
+    def heads(self, source: str | None) -> tuple[str, ...]:
+        """The heads of a model, as far as they are known without loading it."""
+        with self._lock:
+            loaded = self._loaded.get(source)
+        if loaded is not None:
+            return loaded.info.heads
+        return next((model.heads for model in asr_core.list_models() if model.source == source), ())
+
+    def choices(self) -> list[tuple[str, str]]:
+        """(name, source) of the models to pick from; the default one is among them."""
+        listed = [(model.name, model.source) for model in asr_core.list_models()]
+        if self.default not in (source for _, source in listed):
+            listed.insert(1, (short_name(self.default), self.default))
+        return listed
+
+    def _find(self, source: str) -> asr_core.Recognizer | None:
+        found = self._loaded.get(source)
+        if found is not None:
+            self._loaded.move_to_end(source)
+        return found
+
+
+def short_name(source: str) -> str:
+    """What to call a model before it is loaded."""
+    return source.rstrip("/").rsplit("/", 1)[-1] or source

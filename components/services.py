@@ -1,0 +1,30 @@
+"""What the handlers of the page work with, made once at the start."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from components.documents import Documents
+from components.jobs import Jobs
+from components.models import Models
+from components.settings import Settings
+
+
+@dataclass(frozen=True)
+class Services:
+    """The host's settings, the recordings, the models, and the work that is going on."""
+
+    settings: Settings
+    documents: Documents
+    models: Models
+    jobs: Jobs
+
+    @classmethod
+    def start(cls, settings: Settings) -> Services:
+        """Open the store and set up the rest; nothing is loaded yet."""
+        documents = Documents(
+            settings.data, max_documents=settings.max_documents, retention_hours=settings.retention_hours
+        )
+        documents.sweep_every(min(600.0, settings.retention_hours * 900))
+        models = Models(settings.model)
+        return cls(settings, documents, models, Jobs(documents, models, settings.max_minutes))
