@@ -121,7 +121,9 @@ def replay(
         before = np.cumsum(path.labels != head.blank) - (path.labels != head.blank)
         kept = slice(None) if not options.exclude_blank else path.labels != head.blank
         frames, labels, durations = path.frames[kept], path.labels[kept], path.durations[kept]
-        logits = head.joint.logits(projected[item, frames], predicted[row][before[kept]])
+        # With NeMo's own defects a path may count more blanks than there are frames.
+        at = np.minimum(frames, projected.shape[1] - 1)
+        logits = head.joint.logits(projected[item, at], predicted[row][before[kept]])
         scores.add(Steps(np.full(len(labels), row), frames, labels, durations, logits))
     rest = iter(scores.hypotheses(len(flat)))
     return [[replace(next(rest), score=path.score) for path in found] for found in paths]
