@@ -7,9 +7,12 @@
 Every function may be called from any thread. Importing this package loads neither MLX nor a model.
 """
 
+from asr_core import formats
 from asr_core.alignment import Hypothesis, Sentence, Token, Transcript, Word
 from asr_core.audio import AudioInfo, AudioWarning, peaks, probe, read_audio, write_wav
-from asr_core.decoding.options import Confidence, Greedy
+from asr_core.decoding.boosting import PhraseBoost
+from asr_core.decoding.ngram_lm import NgramLM
+from asr_core.decoding.options import Beam, Confidence, Fusion, Greedy, Maes
 from asr_core.errors import (
     AsrError,
     AudioError,
@@ -21,6 +24,7 @@ from asr_core.errors import (
 )
 from asr_core.loading import Runtime, load_model, runtime
 from asr_core.longform import Chunking
+from asr_core.metrics import BoundaryReport, ErrorRate, boundary_errors, word_error_rate
 from asr_core.models.registry import ModelInfo, list_models
 from asr_core.progress import Progress
 from asr_core.recognizer import Recognizer
@@ -32,15 +36,22 @@ __all__ = [
     "AudioError",
     "AudioInfo",
     "AudioWarning",
+    "Beam",
+    "BoundaryReport",
     "Cancelled",
     "Chunking",
     "Confidence",
     "DecodingError",
+    "ErrorRate",
     "FormatError",
+    "Fusion",
     "Greedy",
     "Hypothesis",
+    "Maes",
     "ModelError",
     "ModelInfo",
+    "NgramLM",
+    "PhraseBoost",
     "Progress",
     "Recognizer",
     "Runtime",
@@ -50,6 +61,8 @@ __all__ = [
     "Token",
     "Transcript",
     "Word",
+    "boundary_errors",
+    "formats",
     "list_models",
     "load_model",
     "peaks",
@@ -57,5 +70,6 @@ __all__ = [
     "read_audio",
     "resegment",
     "runtime",
+    "word_error_rate",
     "write_wav",
 ]

@@ -15,6 +15,7 @@ from asr_core.models.registry import ModelInfo
 from asr_core.progress import OnProgress, Progress
 from asr_core.recognizer import Recognizer
 from asr_core.text import Vocabulary
+from asr_core.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True)
@@ -96,8 +97,16 @@ def _load(place: Path, source: str, revision: str | None, dtype: str) -> Recogni
         dtype=dtype,
         device=_device(),
     )
+    vocabulary = Vocabulary(checkpoint.vocabulary)
     return Recognizer(
-        info, config, Vocabulary(checkpoint.vocabulary), checkpoint.card, checkpoint.size_bytes, model, engine()
+        info,
+        config,
+        vocabulary,
+        Tokenizer(vocabulary, checkpoint.tokenizer),
+        checkpoint.card,
+        checkpoint.size_bytes,
+        model,
+        engine(),
     )
 
 

@@ -14,8 +14,9 @@ import numpy as np
 from asr_core import features as front_end
 from asr_core.alignment import Hypothesis, Transcript
 from asr_core.audio import AudioWarning, as_samples
-from asr_core.decoding import greedy
-from asr_core.decoding.options import Confidence, Decoding, Greedy
+from asr_core.decoding import beam, greedy, maes
+from asr_core.decoding.fusion import fuse
+from asr_core.decoding.options import Beam, Confidence, Decoding, Greedy, Maes
 from asr_core.engine import Engine
 from asr_core.errors import Cancelled, DecodingError
 from asr_core.longform import Chunking, Window, join, windows
@@ -27,6 +28,7 @@ from asr_core.models.registry import ModelInfo
 from asr_core.progress import OnProgress, Progress
 from asr_core.segmentation import Segmentation
 from asr_core.text import Vocabulary
+from asr_core.tokenizer import Tokenizer
 from asr_core.wording import build_transcript
 
 #: Seconds of padded audio that go through the encoder together; small on a CPU, where a batch gains little and a
@@ -42,6 +44,7 @@ class Recognizer:
         info: what the model is.
         config: its architecture.
         vocabulary: its tokens.
+        tokenizer: text to tokens.
         card: its model card, where it has one.
         size_bytes: of its weights on disk.
     """
@@ -49,6 +52,7 @@ class Recognizer:
     info: ModelInfo
     config: ParakeetConfig
     vocabulary: Vocabulary
+    tokenizer: Tokenizer
     card: str | None
     size_bytes: int
     _model: Parakeet = field(repr=False)
@@ -84,12 +88,17 @@ class Recognizer:
             DecodingError: the model lacks the head, or a setting does not fit it.
         """
         head = self._head(decoding)
-        lengths = np.asarray(lengths)
-        if head == "ctc":
-            found = greedy.ctc(self.ctc_log_probs(encoded), lengths, decoding)
-        else:
-            found = greedy.transducer(encoded, lengths, self._model.transducer, decoding)
-        return [[hypothesis] for hypothesis in found]
+        source = self._model.transducer if head != "ctc" else None
+        ceiling = maes.CEILING if isinstance(decoding, Maes) else 1 - 1e-2
+        fused = fuse(decoding.fusion, len(self.vocabulary), self.tokenizer.encode, ceiling=ceiling)
+        arguments = (np.asarray(lengths), *([source] if source else []), decoding, fused)
+        states = encoded if source else self.ctc_log_probs(encoded)
+        if isinstance(decoding, Greedy):
+            search = greedy.transducer if source else greedy.ctc
+            return [[hypothesis] for hypothesis in search(states, *arguments)]
+        if isinstance(decoding, Beam):
+            return (beam.transducer if source else beam.ctc)(states, *arguments)
+        return maes.transducer(states, *arguments)
 
     def transcript(
         self,
@@ -210,15 +219,15 @@ class Recognizer:
                 warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
         return _Recording(samples, tuple(windows(samples, self.info.sample_rate, chunking, self._grid)), tuple(said))
 
-    def _hear(self, pieces: list[np.ndarray], decoding: Decoding, timings: dict[str, float]) -> list[Hypothesis]:
-        """The best hypothesis of each piece, all through the encoder at once."""
+    def _hear(self, pieces: list[np.ndarray], decoding: Decoding, timings: dict[str, float]) -> list[list[Hypothesis]]:
+        """The hypotheses of each piece, best first; all go through the encoder at once."""
         clock = time.perf_counter
         t0 = clock()
         features, lengths = self.features(pieces)
         t1 = clock()
         encoded, lengths = self.encode(features, lengths)
         t2 = clock()
-        found = [hypotheses[0] for hypotheses in self.decode(encoded, lengths, decoding)]
+        found = self.decode(encoded, lengths, decoding)
         for stage, seconds in (("features", t1 - t0), ("encoder", t2 - t1), ("decoder", clock() - t2)):
             timings[stage] = timings.get(stage, 0.0) + seconds
         return found
@@ -226,16 +235,17 @@ class Recognizer:
     def _finish(
         self,
         recording: _Recording,
-        found: list[Hypothesis],
+        found: list[list[Hypothesis]],
         decoding: Decoding,
         segmentation: Segmentation,
         timings: dict[str, float],
     ) -> Transcript:
         spans = recording.spans[: len(found)]
-        whole = join(found, spans, self.vocabulary, self._grid, self.info.sample_rate)
         rate = self.info.sample_rate
+        # The N-best of a recording that was cut would be one of all combinations: only its best is joined.
+        whole = found[0] if len(found) == 1 else [join([h[0] for h in found], spans, self.vocabulary, self._grid, rate)]
         made = self.transcript(
-            [whole], duration=len(recording.samples) / rate, segmentation=segmentation, confidence=decoding.confidence
+            whole, duration=len(recording.samples) / rate, segmentation=segmentation, confidence=decoding.confidence
         )
         cuts = tuple(span.first / rate for span in recording.spans[1:])
         return replace(made, decoding=decoding, warnings=recording.warnings, cuts=cuts, timings=timings)
@@ -257,9 +267,18 @@ class Recognizer:
         head = decoding.head or self.info.heads[0]
         if head not in self.info.heads:
             raise self._no_head(head)
-        for name in ("temperature", "fusion", "whisper"):
-            if getattr(decoding, name):
-                raise DecodingError(f"{name} = {getattr(decoding, name)!r} does not apply to a {self.info.kind} model.")
+        if isinstance(decoding, Maes) and "rnnt" not in self.info.heads:
+            has = " and ".join(self.info.heads)
+            raise DecodingError(f"MAES decodes RNN-T models; {self.info.name} has {has}. Use Beam.")
+        neutral = {"temperature": 0.0, "patience": 1.0, "whisper": None}
+        if head != "tdt":
+            neutral["duration_weight"] = 1.0
+        if head != "ctc":
+            neutral["prune"] = 20.0
+        for name, value in neutral.items():
+            if getattr(decoding, name, value) != value:
+                given = f"{name} = {getattr(decoding, name)!r}"
+                raise DecodingError(f"{given} does not apply to {head} decoding; leave it at {value!r}.")
         return head
 
     def _no_head(self, head: str) -> DecodingError:
@@ -277,7 +296,7 @@ class _Recording:
 class _Work:
     """The windows of some recordings, in order, and what was heard in those that are done."""
 
-    def __init__(self, recordings: Sequence[_Recording], done: list[Hypothesis]) -> None:
+    def __init__(self, recordings: Sequence[_Recording], done: list[list[Hypothesis]]) -> None:
         self._recordings = recordings
         self._all = [(recording, span) for recording in recordings for span in recording.spans]
         self.done = done
@@ -302,10 +321,10 @@ class _Work:
             batch.append(piece)
         return batch or None
 
-    def add(self, found: list[Hypothesis]) -> None:
+    def add(self, found: list[list[Hypothesis]]) -> None:
         self.done += found
 
-    def by_recording(self) -> list[list[Hypothesis]]:
+    def by_recording(self) -> list[list[list[Hypothesis]]]:
         """What was heard so far, by recording."""
         rest = iter(self.done)
         return [[h for _, h in zip(recording.spans, rest, strict=False)] for recording in self._recordings]
