@@ -86,9 +86,11 @@ class _Search:
         labels = np.take_along_axis(labels.reshape(hypotheses.batch, -1), chosen, axis=1)
         hypotheses.add(parents, labels, scores)
         self._emit(parents, np.where(labels == self._head.blank, NOTHING, labels), targets)
-        # NeMo leaves this mask on its slots while the hypotheses move between them.
-        carried = extending if options.compat == "nemo" else hypotheses.gather(extending, parents)
-        return carried & (labels >= 0) & (labels != self._head.blank)
+        goes_on = (labels >= 0) & (labels != self._head.blank)
+        if options.compat == "nemo":
+            # NeMo leaves this mask on its slots while the hypotheses move between them, empty slots included.
+            return extending & (goes_on | ~np.isfinite(scores))
+        return hypotheses.gather(extending, parents) & goes_on
 
     def _emit(self, parents: np.ndarray, labels: np.ndarray, targets: tuple[np.ndarray, ...]) -> None:
         """Move the states to the new slots and advance those that got a label."""
