@@ -104,7 +104,7 @@ function drawEnvelope(g, { low, high }, x0, row, gain) {
   }
 }
 
-/* A closer view than a pixel a sample: the curve itself. */
+/* A close view, with a few samples a pixel: the curve itself. */
 function drawCurve(g, samples, first, rate, view, row, gain) {
   const middle = row.y + row.h / 2;
   const half = row.h / 2 - 2;
@@ -192,7 +192,7 @@ function drawWaveform(g, view, { peaks, hop, rate, duration }, close, gain) {
   g.stroke();
   const columns = Math.max(1, Math.round(view.x1 - view.x0));
   if (close && close.first <= view.a * rate + 1 && close.first + close.samples.length >= Math.min(view.b, duration) * rate - 1) {
-    if ((view.b - view.a) * rate < columns) drawCurve(g, close.samples, close.first, rate, view, row, gain);
+    if ((view.b - view.a) * rate < 4 * columns) drawCurve(g, close.samples, close.first, rate, view, row, gain);
     else drawEnvelope(g, sampleEnvelope(close.samples, close.first, rate, view.a, view.b, columns), view.x0, row, gain);
     return;
   }

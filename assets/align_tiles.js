@@ -65,12 +65,16 @@ function makeCloseUp(player, changed) {
   let held = null;
   let timer = 0;
   let request = 0;
+  let wanted = "";
 
   function want(doc, view) {
     const span = view.b - view.a;
     const isCoarse = (doc.hop / doc.rate) * view.scale > 1.5;
     if (!isCoarse || span > CLOSE_SECONDS || !view.rows.waveform) return;
     if (held && held.from <= view.a && held.to >= Math.min(view.b, doc.duration)) return;
+    const key = [doc.audio, view.a, view.b].join();
+    if (key === wanted) return;
+    wanted = key;
     clearTimeout(timer);
     timer = setTimeout(async () => {
       const ticket = ++request;
@@ -86,6 +90,7 @@ function makeCloseUp(player, changed) {
 
   function clear() {
     held = null;
+    wanted = "";
     request++;
     clearTimeout(timer);
   }

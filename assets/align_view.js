@@ -30,6 +30,7 @@ parts.align = ({ root, element, props, server, trigger, watch }) => {
   const plot = h("div", { class: "ts-plot" }, h("div", { class: "ts-stage" }, base, overlay), card.node);
   const span = h("span", { class: "ts-mono" });
   const count = h("span", { class: "ts-wide-only" });
+  const note = h("span", { class: "ts-wide-only" });
   const hint = h("span", { class: "ts-wide-only" }, "Click plays a token. Wheel scrolls, Ctrl + wheel zooms, ? shows all keys");
   const help = buildHelp(() => toggleHelp(false));
   const toolbar = buildToolbar({
@@ -43,7 +44,7 @@ parts.align = ({ root, element, props, server, trigger, watch }) => {
     { class: "ts-card ts-align", tabindex: 0, role: "application", "aria-label": "Alignment view. Arrow keys move between tokens, Enter plays, question mark shows all keys." },
     toolbar.bar,
     plot,
-    h("div", { class: "ts-status" }, span, count, h("span", { class: "ts-grow" }), hint),
+    h("div", { class: "ts-status" }, span, count, note, h("span", { class: "ts-grow" }), hint),
     help,
   );
   const speech = h("div", { class: "ts-offscreen", "aria-live": "polite" });
@@ -141,6 +142,7 @@ parts.align = ({ root, element, props, server, trigger, watch }) => {
     const start = clamp(a, 0, duration - length);
     if (start === state.a && start + length === state.b) return false;
     [state.a, state.b] = [start, start + length];
+    hover(null);
     hideCard();
     redraw();
     return true;
@@ -185,7 +187,7 @@ parts.align = ({ root, element, props, server, trigger, watch }) => {
     if (state.b >= (page.document.duration || 1) && time >= state.a) return;
     const from = state.a;
     const to = time - 0.08 * length;
-    if (isStill() || Math.abs(to - from) > 2 * length) return setView(to, to + length);
+    if (isStill() || length < 1 || Math.abs(to - from) > 2 * length) return setView(to, to + length);
     const began = performance.now();
     const step = (now) => {
       const share = clamp((now - began) / PAGE_MS, 0, 1);
@@ -345,7 +347,7 @@ parts.align = ({ root, element, props, server, trigger, watch }) => {
 
   function say(text) {
     speech.textContent = text;
-    hint.textContent = text;
+    note.textContent = text;
   }
 
   /* A recording. */
@@ -399,8 +401,8 @@ parts.align = ({ root, element, props, server, trigger, watch }) => {
 
   function showCounts() {
     const { tokens } = page.document.tiers;
-    const amount = `${tokens.length} token${tokens.length === 1 ? "" : "s"}`;
-    count.textContent = `${amount}, ${countLow(tokens)} below ${page.threshold.toFixed(2)}`;
+    const all = `${amount(tokens.length)} token${tokens.length === 1 ? "" : "s"}`;
+    count.textContent = `${all}, ${amount(countLow(tokens))} below ${page.threshold.toFixed(2)}`;
   }
 
   function announce() {

@@ -42,7 +42,7 @@ function h(name, attributes = {}, ...children) {
     if (key.startsWith("on")) node.addEventListener(key.slice(2), value);
     else node.setAttribute(key, value === true ? "" : value);
   }
-  node.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  node.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
   return node;
 }
 
@@ -80,6 +80,9 @@ const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
 /* Figures as people read them: three decimals with their unit, a real minus. */
 const seconds = (value) => `${value.toFixed(3)} s`;
 const signed = (value, digits) => value.toFixed(digits).replace("-", "−");
+
+/* 20,620 */
+const amount = (count) => count.toLocaleString("en");
 
 function clock(value, digits = 3) {
   const rounded = Math.max(0, Number(value.toFixed(digits)));

@@ -159,6 +159,13 @@ parts.messages = ({ root, props, trigger, server, watch }) => {
   show();
 };
 
+/* One line that a person should know, beside the settings. */
+parts.note = ({ root, props, watch }) => {
+  const show = () => root.replaceChildren(...(props.value ? [h("div", { class: "ts-message ts-info" }, icon("info"), h("span", { class: "ts-grow" }, props.value))] : []));
+  watch("value", show);
+  show();
+};
+
 /* Name and facts of the recording, how long the work took, and what can be done next. Value: {name, facts, done, decoder}.
    The button with the decoder's name opens the settings. */
 parts.source = ({ root, props, trigger, watch }) => {

@@ -1,7 +1,8 @@
 /* The transcript as text, and its sentences as a table. Both follow the alignment view's recording and selection. */
 
-/* A node for each word; of very long texts the browser lays out only what is near the window (content-visibility). */
-const WORDS_A_BLOCK = 200;
+/* A node for each word; of long texts the browser lays out only what is near the window (content-visibility). A block
+   ends with a sentence, so that its end reads as a paragraph's. */
+const WORDS_A_BLOCK = 150;
 
 parts.text = ({ root, element }) => {
   const copy = h("button", { class: "ts-btn ts-tall", type: "button", onclick: onCopy }, "Copy text");
@@ -27,8 +28,13 @@ parts.text = ({ root, element }) => {
       return;
     }
     const blocks = [];
+    let begun = -Infinity;
     for (let i = 0; i < words.length; i++) {
-      if (i % WORDS_A_BLOCK === 0) blocks.push(h("span", { class: words.length > 2 * WORDS_A_BLOCK ? "ts-block" : "" }));
+      const starts = words.sentence[i] !== words.sentence[i - 1] && i - begun >= WORDS_A_BLOCK;
+      if (i === 0 || starts || i - begun >= 4 * WORDS_A_BLOCK) {
+        blocks.push(h("span", { class: words.length > 3 * WORDS_A_BLOCK ? "ts-block" : "" }));
+        begun = i;
+      }
       const node = document.createElement("span");
       node.className = "ts-w";
       node.textContent = words.text[i];
@@ -57,6 +63,7 @@ parts.text = ({ root, element }) => {
     const index = page.selection?.tier === "sentences" ? null : page.selection?.word;
     current = index === null || index === undefined ? null : nodes[index];
     current?.classList.add("ts-current");
+    scrollInside(prose, current);
   }
 
   function point(found) {
@@ -91,6 +98,14 @@ parts.text = ({ root, element }) => {
   build();
 };
 
+/* Bring a node into view inside its own scrolling box; the page itself stays where it is. */
+function scrollInside(box, node) {
+  if (!node || box.scrollHeight <= box.clientHeight) return;
+  const [outer, inner] = [box.getBoundingClientRect(), node.getBoundingClientRect()];
+  if (inner.top >= outer.top + 32 && inner.bottom <= outer.bottom) return;
+  box.scrollTop += inner.top - outer.top - (outer.height - inner.height) / 2;
+}
+
 parts.sentences = ({ root, element }) => {
   const body = h("tbody");
   const head = h(
@@ -102,11 +117,14 @@ parts.sentences = ({ root, element }) => {
     h("th", { class: "ts-right ts-wide-only" }, "Words/s"),
     h("th", { class: "ts-right" }, "Confidence"),
   );
-  root.append(h("div", { class: "ts-scroll" }, h("table", { class: "ts-table ts-sentences" }, h("thead", {}, head), body)));
+  const box = h("div", { class: "ts-scroll ts-tall-list" }, h("table", { class: "ts-table ts-sentences" }, h("thead", {}, head), body));
+  root.append(box);
   let rows = [];
+  let selected = null;
 
   function build() {
     const sentences = page.document?.tiers.sentences;
+    selected = null;
     rows = Array.from({ length: sentences?.length ?? 0 }, (_, i) => buildRow(sentences, i));
     body.replaceChildren(...rows.map((row) => row.node));
     paint();
@@ -140,7 +158,10 @@ parts.sentences = ({ root, element }) => {
   }
 
   function mark() {
-    rows.forEach(({ node }, i) => node.classList.toggle("ts-selected", i === page.selection?.sentence));
+    selected?.classList.remove("ts-selected");
+    selected = rows[page.selection?.sentence]?.node ?? null;
+    selected?.classList.add("ts-selected");
+    scrollInside(box, selected);
   }
 
   body.addEventListener("click", (event) => {
@@ -159,7 +180,7 @@ parts.sentences = ({ root, element }) => {
 parts.below = ({ root }) => {
   const show = () => {
     const tokens = page.document?.tiers.tokens;
-    root.textContent = tokens ? `${countLow(tokens)} of ${tokens.length} below` : "";
+    root.textContent = tokens ? `${amount(countLow(tokens))} of ${amount(tokens.length)} below` : "";
   };
   on("document", show);
   on("threshold", show);
@@ -168,7 +189,7 @@ parts.below = ({ root }) => {
 
 /* The number of sentences, beside their title. */
 parts.count = ({ root }) => {
-  const show = () => (root.textContent = page.document ? String(page.document.tiers.sentences.length) : "");
+  const show = () => (root.textContent = page.document ? amount(page.document.tiers.sentences.length) : "");
   on("document", show);
   show();
 };

@@ -39,7 +39,7 @@ def build_header(services: Services) -> HeaderParts:
     """Build the header; it also brings the page's script and styles."""
     model = gr.State(services.settings.model)
     with gr.Row(elem_id="ts-header"):
-        gr.HTML(MARK, head=head(), padding=False, elem_id="ts-brand")
+        gr.HTML(MARK, head=head(), padding=False, apply_default_css=False, elem_id="ts-brand")
         device = part("line", "", elem_id="ts-device")
         picker = gr.Dropdown(
             services.models.choices(),

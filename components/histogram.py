@@ -22,21 +22,23 @@ def histogram(confidences: Sequence[float], threshold: float, *, dark: bool = Fa
     """
     css = tokens(dark)
     counts, edges = np.histogram(np.clip(confidences, 0, 1), bins=BINS, range=(0, 1))
-    middles = (edges[:-1] + edges[1:]) / 2
+    held = counts > 0
+    counts, starts, ends = counts[held], edges[:-1][held], edges[1:][held]
+    middles = (starts + ends) / 2
     # A bar too low to see would hide a token; every bin that holds one is at least this tall.
     least = max(1, counts.max(initial=0)) * 0.03
     figure = go.Figure(
         go.Bar(
             x=middles,
-            y=np.where(counts > 0, np.maximum(counts, least), 0),
+            y=np.maximum(counts, least),
             width=1 / BINS * 0.9,
-            customdata=np.stack([counts, edges[:-1], edges[1:]], axis=1),
+            customdata=np.stack([counts, starts, ends], axis=1),
             hovertemplate="%{customdata[0]:d} tokens, %{customdata[1]:.2f} to %{customdata[2]:.2f}<extra></extra>",
             marker={
                 "color": [confidence_colour(middle, dark) for middle in middles],
                 "line": {"color": css["line-strong"], "width": 1},
                 "pattern": {
-                    "shape": ["/" if edge <= threshold + 1e-9 else "" for edge in edges[1:]],
+                    "shape": ["/" if end <= threshold + 1e-9 else "" for end in ends],
                     "fgcolor": css["low"],
                     "fgopacity": 0.55,
                     "size": 5,
@@ -61,7 +63,7 @@ def histogram(confidences: Sequence[float], threshold: float, *, dark: bool = Fa
     axis = {"showgrid": False, "zeroline": False, "fixedrange": True}
     figure.update_layout(
         height=HEIGHT,
-        margin={"l": 2, "r": 2, "t": 4, "b": 22},
+        margin={"l": 6, "r": 6, "t": 4, "b": 22},
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
         bargap=0,

@@ -83,7 +83,7 @@ def about_result(document: Document, stopped_at: float | None = None) -> Sequenc
     said += [message("warn", warning) for warning in transcript.warnings]
     if stopped_at is None and not transcript.tokens:
         said.append(message("info", "The model heard no words in this recording."))
-    if transcript.cuts:
+    if transcript.cuts and stopped_at is None:
         pieces = len(transcript.cuts) + 1
         said.append(
             message("info", f"This recording is long, so it was cut at quiet places and heard in {pieces} pieces.")

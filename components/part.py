@@ -40,5 +40,6 @@ def part(
         ),
         server_functions=list(server_functions),
         padding=False,
+        apply_default_css=False,
         **options,
     )

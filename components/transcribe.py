@@ -248,7 +248,7 @@ def build_transcribe_tab(services: Services, model: gr.State) -> TranscribeParts
                     elem_classes="ts-button",
                 )
                 reason = part("line", NO_AUDIO, elem_id="ts-reason", elem_classes="ts-only-empty")
-            understands = part("line", "", elem_id="ts-understands")
+            understands = part("note", "", elem_id="ts-understands")
     with gr.Column(elem_id="ts-result"):
         align = build_align_view(services.documents)
         with gr.Row(elem_id="ts-columns"):
