@@ -7,16 +7,20 @@ import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from asr_core import features as front_end
+from asr_core.aligning import PIECE, Piece, pieces
 from asr_core.alignment import Hypothesis, Transcript
 from asr_core.audio import AudioWarning, as_samples
-from asr_core.decoding import beam, greedy, maes
+from asr_core.decoding import beam, forced, greedy, maes
+from asr_core.decoding.ctc_paths import fold
 from asr_core.decoding.fusion import fuse
 from asr_core.decoding.options import Beam, Confidence, Decoding, Greedy, Maes
+from asr_core.decoding.steps import replay
 from asr_core.engine import Engine
 from asr_core.errors import Cancelled, DecodingError
 from asr_core.longform import Chunking, Window, join, windows
@@ -205,7 +209,138 @@ class Recognizer:
         report(work.samples)
         return results()
 
+    def decode_all(
+        self,
+        audio: Any,
+        decodings: Sequence[Decoding],
+        *,
+        sample_rate: int = 16_000,
+        segmentation: Segmentation = Segmentation(),  # noqa: B008 - frozen values
+        chunking: Chunking = Chunking(),  # noqa: B008
+        on_progress: OnProgress | None = None,
+        cancel: threading.Event | None = None,
+    ) -> list[Transcript]:
+        """One recording through several decoders; each window goes through the encoder once.
+
+        Returns:
+            A transcript for each of `decodings`. The time of features and encoder is in the timings of each.
+        Raises:
+            As `transcribe`; `Cancelled.partial` is the list of what each decoder had.
+        """
+        for decoding in decodings:
+            self._head(decoding)
+        recording = self._recording(audio, sample_rate, chunking)
+        found: list[list[list[Hypothesis]]] = [[] for _ in decodings]
+        shared: dict[str, float] = {}
+        own: list[dict[str, float]] = [{} for _ in decodings]
+        rate, total = self.info.sample_rate, len(recording.samples) / self.info.sample_rate
+
+        def results() -> list[Transcript]:
+            return [
+                self._finish(recording, each, decoding, segmentation, _summed(shared, times))
+                for each, decoding, times in zip(found, decodings, own, strict=True)
+            ]
+
+        for span in recording.spans:
+            if on_progress is not None:
+                on_progress(Progress(span.first / rate, total, "transcribe"))
+            encoded = self._encoded([recording.samples[span.start : span.end]], shared)
+            for each, decoding, times in zip(found, decodings, own, strict=True):
+                if cancel is not None and cancel.is_set():
+                    raise Cancelled(results())
+                started = time.perf_counter()
+                each += self.decode(*encoded, decoding)
+                times["decoder"] = times.get("decoder", 0.0) + time.perf_counter() - started
+        if on_progress is not None:
+            on_progress(Progress(total, total, "transcribe"))
+        return results()
+
+    def align(
+        self,
+        audio: Any,
+        text: str,
+        *,
+        sample_rate: int = 16_000,
+        head: str | None = None,
+        segmentation: Segmentation = Segmentation(),  # noqa: B008
+        confidence: Confidence = Confidence(),  # noqa: B008
+        on_progress: OnProgress | None = None,
+        cancel: threading.Event | None = None,
+    ) -> Transcript:
+        """When a known text was said: the most probable path of its tokens through a head's lattice.
+
+        Long audio is transcribed first, and cut where the text says what was heard.
+
+        Args:
+            head: "ctc" where the model has it, else the transducer; or one of the model's heads.
+        Returns:
+            A transcript of that text with times, confidence, and the path's log-prob as its score; characters that the
+            model cannot write are named in its warnings.
+        Raises:
+            DecodingError: the text has more tokens than the audio can hold, or the model lacks the head.
+        """
+        head = self._head(Greedy(head=head or ("ctc" if "ctc" in self.info.heads else None)))
+        recording = self._recording(audio, sample_rate, Chunking())
+        rate, samples = self.info.sample_rate, recording.samples
+        duration = len(samples) / rate
+        parts = [Piece(text, 0.0, duration)]
+        if duration > 2 * PIECE:
+            heard = self.transcribe(samples, sample_rate=rate, on_progress=on_progress, cancel=cancel)
+            parts = pieces(text, heard.words, duration)
+        edges = [round(part.start * rate) // self._grid * self._grid for part in parts] + [len(samples)]
+        spans, found = [], []
+        for part, (start, end) in zip(parts, pairwise(edges), strict=True):
+            if cancel is not None and cancel.is_set():
+                raise Cancelled(self._aligned(recording, spans, found, segmentation, confidence, text))
+            if on_progress is not None:
+                on_progress(Progress(start / rate, duration, "align"))
+            encoded, lengths = self._encoded([samples[start:end]], {})
+            found.append(self._forced(encoded[:, : lengths[0]], self.tokenizer.encode(part.text), head, confidence))
+            spans.append(Window(start, end, start, end))
+        if on_progress is not None:
+            on_progress(Progress(duration, duration, "align"))
+        return self._aligned(recording, spans, found, segmentation, confidence, text)
+
     # Inside.
+
+    def _forced(self, encoded: np.ndarray, labels: Sequence[int], head: str, confidence: Confidence) -> Hypothesis:
+        """The path of labels through one piece of audio, (1, frames, width)."""
+        wanted = np.array(labels, np.int64)
+        if head == "ctc":
+            log_probs = self.ctc_log_probs(encoded)[0]
+            path, score = forced.ctc(log_probs, wanted)
+            return fold(path, log_probs, confidence, score)
+        transducer = self._model.transducer
+        projected = transducer.joint.project_encoder(encoded)
+        return replay(projected, [[forced.transducer(projected[0], wanted, transducer)]], transducer, confidence)[0][0]
+
+    def _aligned(
+        self,
+        recording: _Recording,
+        spans: list[Window],
+        found: list[Hypothesis],
+        segmentation: Segmentation,
+        confidence: Confidence,
+        text: str,
+    ) -> Transcript:
+        whole = join(found, spans, self.vocabulary, self._grid, self.info.sample_rate)
+        duration = len(recording.samples) / self.info.sample_rate
+        made = self.transcript([whole], duration=duration, segmentation=segmentation, confidence=confidence)
+        said = recording.warnings
+        if unknown := self.tokenizer.unknown_characters(text):
+            said += (f"The model cannot write {' '.join(unknown)}; that part of the text has no tokens of its own.",)
+        cuts = tuple(span.first / self.info.sample_rate for span in spans[1:])
+        return replace(made, warnings=said, cuts=cuts)
+
+    def _encoded(self, pieces: list[np.ndarray], timings: dict[str, float]) -> tuple[np.ndarray, np.ndarray]:
+        """Encoder output of some pieces of audio, all at once; adds to the timings."""
+        t0 = time.perf_counter()
+        features, lengths = self.features(pieces)
+        t1 = time.perf_counter()
+        encoded = self.encode(features, lengths)
+        timings["features"] = timings.get("features", 0.0) + t1 - t0
+        timings["encoder"] = timings.get("encoder", 0.0) + time.perf_counter() - t1
+        return encoded
 
     def _recording(self, audio: Any, sample_rate: int, chunking: Chunking) -> _Recording:
         with warnings.catch_warnings(record=True) as caught:
@@ -221,15 +356,10 @@ class Recognizer:
 
     def _hear(self, pieces: list[np.ndarray], decoding: Decoding, timings: dict[str, float]) -> list[list[Hypothesis]]:
         """The hypotheses of each piece, best first; all go through the encoder at once."""
-        clock = time.perf_counter
-        t0 = clock()
-        features, lengths = self.features(pieces)
-        t1 = clock()
-        encoded, lengths = self.encode(features, lengths)
-        t2 = clock()
-        found = self.decode(encoded, lengths, decoding)
-        for stage, seconds in (("features", t1 - t0), ("encoder", t2 - t1), ("decoder", clock() - t2)):
-            timings[stage] = timings.get(stage, 0.0) + seconds
+        encoded = self._encoded(pieces, timings)
+        started = time.perf_counter()
+        found = self.decode(*encoded, decoding)
+        timings["decoder"] = timings.get("decoder", 0.0) + time.perf_counter() - started
         return found
 
     def _finish(
@@ -284,6 +414,11 @@ class Recognizer:
     def _no_head(self, head: str) -> DecodingError:
         has = " and ".join(self.info.heads)
         return DecodingError(f"{self.info.name} has no {head} head; it has {has}.")
+
+
+def _summed(*timings: dict[str, float]) -> dict[str, float]:
+    together = {stage: seconds for part in timings for stage, seconds in part.items()}
+    return {**together, "total": sum(together.values())}
 
 
 @dataclass(frozen=True)

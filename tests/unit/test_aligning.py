@@ -1,0 +1,96 @@
+"""Known texts get times; several decoders share one encoder pass."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import asr_core
+from asr_core import Beam, Greedy, boundary_errors
+from asr_core.aligning import pieces
+from asr_core.alignment import Word
+from tests.conftest import SAMPLES
+
+CLIP = SAMPLES / "friday-meeting.flac"
+
+
+@pytest.mark.parametrize("head", ["tdt", "ctc"])
+def test_its_own_text_gets_nearly_its_own_times(head, demo):
+    heard = demo.transcribe(CLIP, decoding=Greedy(head=head))
+    aligned = demo.align(CLIP, heard.text, head=head)
+    assert aligned.text == heard.text
+    report = boundary_errors(heard, aligned)
+    assert report.pairs == len(heard.words)
+    assert report.median <= 0.08
+    assert aligned.score >= heard.score - 1e-3
+    assert all(0 <= token.confidence <= 1 for token in aligned.tokens)
+
+
+def test_another_text_is_aligned_all_the_same(demo):
+    text = "The meeting is on Monday, the sixth of December."
+    aligned = demo.align(SAMPLES / "meeting-date.flac", text)
+    assert aligned.text == text
+    starts = [word.start for word in aligned.words]
+    assert starts == sorted(starts)
+
+
+def test_what_cannot_be_aligned_is_said(demo):
+    with pytest.raises(asr_core.DecodingError, match="more than the 7 frames"):
+        demo.align(np.zeros(8_000), "This text has far more tokens than half a second can hold.")
+    assert "ü" in demo.align(CLIP, "The meeting is on Früday.").warnings[0]
+    with pytest.raises(asr_core.DecodingError, match="no rnnt head"):
+        demo.align(CLIP, "The meeting", head="rnnt")
+    assert demo.align(CLIP, "").text == ""
+
+
+def test_long_audio_is_cut_where_the_text_was_heard(demo):
+    once = asr_core.read_audio(CLIP)
+    text = demo.transcribe(once).text
+    whole = " ".join([text] * 5)
+    aligned = demo.align(np.tile(once, 5), whole)
+    assert aligned.cuts
+    assert aligned.text == whole
+    period = len(once) / 16_000
+    starts = [word.start for word in aligned.words if word.text == "Olivia"]
+    assert np.diff(starts) == pytest.approx(period, abs=0.4)
+
+
+def test_cuts_need_words_that_agree():
+    def word(text: str, start: float) -> Word:
+        return Word(text, start, start + 0.4, 0.9, ())
+
+    heard = [word(w, n) for n, w in enumerate(["one", "two", "three", "four", "five", "six", "seven", "eight"])]
+    cut = pieces("one two three four five six seven eight", heard, 8.0, length=3.0)
+    assert " ".join(part.text for part in cut) == "one two three four five six seven eight"
+    assert next(part.start for part in cut) == 0
+    assert cut[-1].end == 8.0
+    assert all(a.end == b.start for a, b in itertools.pairwise(cut))
+    assert len(cut) >= 3
+    assert len(pieces("nine ten", heard, 8.0, length=3.0)) == 1
+
+
+def test_several_decoders_give_what_each_gives_alone(demo):
+    decodings = [Greedy(), Beam(size=4), Greedy(head="ctc"), Beam(size=4, head="ctc")]
+    for decoding, together in zip(decodings, demo.decode_all(CLIP, decodings), strict=True):
+        assert together == demo.transcribe(CLIP, decoding=decoding)
+        assert together.decoding == decoding
+        assert together.timings["decoder"] > 0
+
+
+def test_the_others_of_a_beam_are_transcripts_too(demo):
+    transcript = demo.transcribe(CLIP, decoding=Beam(size=4))
+    assert transcript.alternatives
+    for other in transcript.alternatives:
+        assert other.text != transcript.text
+        assert other.words
+        assert other.words[-1].end <= transcript.duration
+
+
+def test_a_beam_of_long_audio_joins_its_best(demo):
+    samples = np.tile(asr_core.read_audio(CLIP), 3)
+    transcript = demo.transcribe(samples, decoding=Beam(size=3))
+    assert transcript.cuts
+    assert transcript.alternatives == ()
+    assert transcript.text.count("Friday") == 3
