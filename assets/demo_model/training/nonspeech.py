@@ -11,7 +11,6 @@ from random import Random
 
 import numpy as np
 
-from .speech import Espeak
 from .storage import SAMPLE_RATE, Clip
 
 SHORTEST, LONGEST = 0.6, 12.0
@@ -86,6 +85,8 @@ def nonspeech() -> Callable[[Random], Clip]:
 
 def foreign() -> Callable[[Random], Clip]:
     """A maker of clips of a few words of another language: the English model shall stay silent, or at least unsure."""
+    from .speech import Espeak
+
     words = _foreign_words()
     engines = {language: Espeak(languages=(language,)) for language in words}
 

@@ -1,0 +1,83 @@
+"""The PyTorch model is the one the app runs: the same weights both ways, the same features."""
+
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("numba")
+soundfile = pytest.importorskip("soundfile")
+
+from safetensors.torch import load_file  # noqa: E402
+
+from asr_core.features import FeatureConfig, log_mel  # noqa: E402
+from assets.demo_model.training.augment import LogMel, at_speed, in_room  # noqa: E402
+from assets.demo_model.training.batches import Example, buckets, make_batch  # noqa: E402
+from assets.demo_model.training.export import write_folder  # noqa: E402
+from assets.demo_model.training.losses import ctc_loss, tdt_loss  # noqa: E402
+from assets.demo_model.training.model import load  # noqa: E402
+
+DEMO = Path(__file__).parents[2] / "assets/demo_model"
+
+
+def test_weights_go_through_pytorch_and_back_unchanged(tmp_path):
+    model = load(DEMO)
+    write_folder(tmp_path, model.config, model.state_dict())
+    before, after = load_file(DEMO / "model.safetensors"), load_file(tmp_path / "model.safetensors")
+    assert before.keys() == after.keys()
+    assert all(torch.equal(before[name], after[name]) for name in before)
+
+
+def test_features_are_those_of_the_app():
+    samples = np.random.default_rng(0).normal(size=30_000).astype(np.float32) * 0.1
+    features, lengths = LogMel()(torch.from_numpy(samples)[None], torch.tensor([len(samples)]))
+    expected = log_mel(samples, FeatureConfig())
+    assert lengths.tolist() == [len(expected)]
+    assert np.abs(features[0, : len(expected)].numpy() - expected).max() < 1e-3
+
+
+def examples(count):
+    draw = np.random.default_rng(1)
+    sizes = draw.integers(8_000, 60_000, count)
+    return [Example(draw.integers(-9000, 9000, n).astype(np.int16), [5, 6, 7][: n % 4], "noise") for n in sizes]
+
+
+def test_a_step_lowers_both_losses_of_its_batch():
+    torch.manual_seed(0)
+    model = load(DEMO, dropout=0.0)
+    batch = make_batch(examples(4))
+    features, frames = LogMel()(batch.samples, batch.lengths)
+    optimizer = torch.optim.SGD(model.parameters(), 1e-4)
+    losses = []
+    for _ in range(3):
+        joint, ctc, lengths = model(features, frames, batch.tokens)
+        transducer = tdt_loss(joint, batch.tokens, lengths, batch.counts, model.durations).mean()
+        labels = ctc_loss(ctc, batch.tokens, lengths, batch.counts).mean()
+        losses.append((transducer.item(), labels.item()))
+        optimizer.zero_grad()
+        (transducer + labels).backward()
+        optimizer.step()
+    assert losses[2][0] + losses[2][1] < losses[0][0] + losses[0][1]
+
+
+def test_buckets_hold_every_example_once_and_are_full_but_not_too_full():
+    clips = examples(100)
+    groups = list(buckets(clips, 16.0, Random(0)))
+    assert sorted(id(clip) for group in groups for clip in group) == sorted(id(clip) for clip in clips)
+    assert all(len(group) * max(clip.seconds for clip in group) <= 16 for group in groups)
+
+
+def test_speed_changes_length_and_a_room_does_not():
+    samples = np.sin(np.arange(16_000) / 10).astype(np.float32)
+    assert len(at_speed(samples, 1.25)) == pytest.approx(12_800, abs=2)
+    assert len(in_room(samples, 0.3, 0.5, Random(0))) == 16_000
+
+
+def test_augmentation_keeps_the_shape():
+    batch = make_batch(examples(3), Random(0), strength=1.0)
+    for parakeet in (False, True):
+        features, frames = LogMel()(batch.samples, batch.lengths, Random(1), 1.0, parakeet)
+        assert features.shape[0] == 3 and features.shape[2] == 80 and int(frames.max()) <= features.shape[1]
+        assert torch.isfinite(features).all()
