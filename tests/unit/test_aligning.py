@@ -24,7 +24,8 @@ def test_its_own_text_gets_nearly_its_own_times(head, demo):
     report = boundary_errors(heard, aligned)
     assert report.pairs == len(heard.words)
     assert report.median <= 0.08
-    assert aligned.score >= heard.score - 1e-3
+    if head == "tdt":  # greedy CTC leaves blanks out of its score
+        assert aligned.score >= heard.score - 1e-3
     assert all(0 <= token.confidence <= 1 for token in aligned.tokens)
 
 
@@ -83,7 +84,7 @@ def test_the_others_of_a_beam_are_transcripts_too(demo):
     transcript = demo.transcribe(CLIP, decoding=Beam(size=4))
     assert transcript.alternatives
     for other in transcript.alternatives:
-        assert other.text != transcript.text
+        assert [token.id for token in other.tokens] != [token.id for token in transcript.tokens]
         assert other.words
         assert other.words[-1].end <= transcript.duration
 
