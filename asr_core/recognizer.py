@@ -118,6 +118,10 @@ class Recognizer:
             duration: seconds of the recording; no time lies outside it.
             confidence: how tokens make a word.
         """
+        # Two TDT hypotheses may differ in their last duration only: that is no other reading.
+        distinct: dict[tuple[int, ...], Hypothesis] = {}
+        for hypothesis in hypotheses:
+            distinct.setdefault(hypothesis.token_ids, hypothesis)
         made = [
             build_transcript(
                 hypothesis,
@@ -127,7 +131,7 @@ class Recognizer:
                 segmentation=segmentation,
                 confidence=confidence,
             )
-            for hypothesis in hypotheses
+            for hypothesis in distinct.values()
         ]
         made = [replace(one, model=self.info.source, language=self._language()) for one in made]
         if not made:

@@ -95,3 +95,10 @@ def test_a_beam_of_long_audio_joins_its_best(demo):
     assert transcript.cuts
     assert transcript.alternatives == ()
     assert transcript.text.count("Friday") == 3
+
+
+def test_the_same_labels_twice_are_one_reading(demo):
+    ids = [(1,), (2,), (1,), (3,)]
+    found = [asr_core.Hypothesis(i, (0,), (n + 1,), -float(n), (0.5,)) for n, i in enumerate(ids)]
+    transcript = demo.transcript(found, duration=1.0)
+    assert [transcript.score, *(other.score for other in transcript.alternatives)] == [0.0, -1.0, -3.0]
