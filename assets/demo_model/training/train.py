@@ -5,7 +5,8 @@
 
 Everything of a run is in $TOKENSCOPE_TRAINING/runs/NAME: checkpoint.pt (float16 weights and their average, written
 every ten minutes), model/ (the average, exported) and log.jsonl. A run that is gone on with keeps its place in the
-schedule and begins with a fresh optimiser and a warm-up. New clips of the shards are taken up with every pass.
+schedule (counted in CPU time, since it runs at low priority) and begins with a fresh optimiser and a warm-up. New
+clips of the shards are taken up with every pass.
 """
 
 from __future__ import annotations
@@ -74,14 +75,14 @@ class Trainer:
         self.random = Random(seed)
         torch.manual_seed(seed)
         self.features = LogMel()
-        self.began = self.saved = time.monotonic()
+        self.began, self.saved = time.process_time(), time.monotonic()
         self.step = 0
         self.recent: list[tuple[float, float]] = []
 
     @property
     def minutes(self) -> float:
-        """Minutes trained in all, before interruptions too."""
-        return self.minutes_before + (time.monotonic() - self.began) / 60
+        """Minutes of CPU time trained in all, before interruptions too."""
+        return self.minutes_before + (time.process_time() - self.began) / 60
 
     def run(self) -> None:
         """Train until the minutes are over."""
@@ -229,7 +230,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run", help="name of the run")
     parser.add_argument("--start", type=Path, default=DEMO, help="folder of the model a new run begins with")
-    parser.add_argument("--minutes", type=float, default=360.0, help="length of the whole schedule")
+    parser.add_argument("--minutes", type=float, default=360.0, help="CPU time of a process for the whole schedule")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--batch-seconds", type=float, default=32.0, help="padded audio of a batch of one process")
     parser.add_argument("--learning-rate", type=float, default=1.3e-3, help="its peak; it falls by a cosine")
