@@ -1,4 +1,4 @@
-"""Long recordings in bounded memory: twenty minutes stand for an hour, which has three times the samples and windows."""
+"""Long recordings in bounded memory: twenty minutes stand for an hour, which has three times the windows."""
 
 from __future__ import annotations
 
