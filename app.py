@@ -27,6 +27,8 @@ def build_app(settings: Settings) -> gr.Blocks:
             with gr.Tab("About this model", id="about"):
                 about = build_about_tab(services.models)
         connect_header(blocks, services, header, transcribe, about)
+    # So that the model stands when the first page asks for it; if it fails, the page says why.
+    services.jobs.load(settings.model)
     return blocks
 
 

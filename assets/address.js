@@ -14,14 +14,11 @@ function timeInAddress(doc) {
   return address.doc === null || address.doc === doc ? address.time : null;
 }
 
-/* Write the place into the address once it has rested; `place` answers {doc, time}, or null for none. */
+/* Write a place into the address, once the person has rested there. */
 let addressTimer = 0;
-function writeAddress(place) {
+function writeAddress(doc, time) {
   clearTimeout(addressTimer);
-  addressTimer = setTimeout(() => {
-    const now = place();
-    if (now) history.replaceState(history.state, "", `#d=${now.doc}&t=${now.time.toFixed(3)}`);
-  }, 300);
+  addressTimer = setTimeout(() => history.replaceState(history.state, "", `#d=${doc}&t=${time.toFixed(3)}`), 300);
 }
 
 function clearAddress() {

@@ -190,6 +190,16 @@ function drawWaveform(g, view, { peaks, hop, rate, duration }, close, gain) {
   g.moveTo(left, middle + 0.5);
   g.lineTo(right, middle + 0.5);
   g.stroke();
+  g.save();
+  g.beginPath();
+  g.rect(view.x0, row.y, view.x1 - view.x0, row.h);
+  g.clip();
+  drawSound(g, view, row, { peaks, hop, rate, duration }, close, gain);
+  g.restore();
+}
+
+/* From samples where the view is close and they are there, else from the peaks. */
+function drawSound(g, view, row, { peaks, hop, rate, duration }, close, gain) {
   const columns = Math.max(1, Math.round(view.x1 - view.x0));
   if (close && close.first <= view.a * rate + 1 && close.first + close.samples.length >= Math.min(view.b, duration) * rate - 1) {
     if ((view.b - view.a) * rate < 4 * columns) drawCurve(g, close.samples, close.first, rate, view, row, gain);

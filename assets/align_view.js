@@ -410,7 +410,7 @@ parts.align = ({ root, element, props, server, trigger, watch }) => {
     trigger("shown", { doc, revision, threshold: page.threshold, dark: theme.dark });
   }
 
-  const rememberPlace = () => writeAddress(() => page.document && { doc: page.document.doc, time: player.state.time });
+  const rememberPlace = () => writeAddress(page.document.doc, player.state.time);
   window.addEventListener("hashchange", () => {
     const { doc } = readAddress();
     if (doc && doc !== page.document?.doc) return trigger("reopen", { doc });

@@ -47,7 +47,8 @@ parts.files = ({ root, props, trigger, upload }) => {
 
   function onRecord() {
     if (!navigator.mediaDevices) return fail("The microphone needs https, or localhost.");
-    document.body.classList.toggle("ts-recording");
+    const isOpen = document.body.classList.toggle("ts-recording");
+    if (isOpen) setTimeout(() => document.querySelector("#ts-recorder .record-button")?.click(), 100);
   }
 
   input.addEventListener("change", () => send(input.files[0]));

@@ -146,6 +146,10 @@ class Jobs:
             job.cancel()
         return job is not None
 
+    def running(self) -> tuple[Job, ...]:
+        """The jobs that are not over."""
+        return tuple(self._running.values())
+
     def _start(self, work: Callable[[Job], None]) -> Job:
         def run(job: Job) -> None:
             try:

@@ -26,6 +26,7 @@ from components.part import part
 from components.samples import build_samples, sample_at
 from components.screen import NO_AUDIO, Screen, failed, refuse, show, source_of
 from components.services import Services
+from components.settings import Settings
 
 #: Seconds between two looks at the work.
 LOOK = 0.2
@@ -184,6 +185,14 @@ def draw_histogram(services: Services, data: Any) -> Any:
     return histogram(confidences, float(threshold), dark=dark is True)
 
 
+def upload_hint(settings: Settings) -> str:
+    """What the drop zone takes; strangers are also told how long it is kept."""
+    hint = f"WAV, FLAC, MP3, OGG, M4A, MP4 or WebM, up to {wording.hours(settings.max_minutes)}"
+    if settings.mode == "hosted":
+        hint += f". Deleted {wording.hours(settings.retention_hours * 60)} after you last look at it"
+    return hint
+
+
 def uploaded_file(path: Any) -> Path | None:
     """A file that came through the upload route; None for any other path that a client may send."""
     if not isinstance(path, str):
@@ -218,9 +227,7 @@ def build_transcribe_tab(services: Services, model: gr.State) -> TranscribeParts
     said = build_messages(services.jobs, elem_id="ts-messages")
     with gr.Row(elem_id="ts-start"):
         with gr.Column(elem_id="ts-start-main"):
-            hours = wording.hours(services.settings.max_minutes)
-            hint = f"WAV, FLAC, MP3, OGG, M4A, MP4 or WebM, up to {hours}"
-            files = part("files", {"hint": hint, "max_mb": limit}, events=("picked",))
+            files = part("files", {"hint": upload_hint(services.settings), "max_mb": limit}, events=("picked",))
             recorder = gr.Audio(
                 sources=["microphone"],
                 type="filepath",
