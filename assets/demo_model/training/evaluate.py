@@ -185,10 +185,9 @@ def report(
     lines.append("")
     for name, results in greedy.items():
         if errors := start_errors(results):
-            lines.append(
-                f"{name}: sentence starts {1000 * statistics.median(errors):.0f} ms off (median of {len(errors)}); "
-                f"confidence: mean {mean_confidence(results):.2f}, area under its ROC curve {confidence_auc(results):.2f}"
-            )
+            late = f"sentence starts {1000 * statistics.median(errors):.0f} ms off (median of {len(errors)})"
+            sure = f"mean {mean_confidence(results):.2f}, area under its ROC curve {confidence_auc(results):.2f}"
+            lines.append(f"{name}: {late}; confidence: {sure}")
     for name, clips in sets.items():
         if name not in spoken:
             results = heard(recognizer, clips, Greedy())

@@ -9,6 +9,7 @@ English. The folder is outside the checkout, so that it outlives it.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 from collections.abc import Iterator
@@ -57,12 +58,20 @@ def data_root() -> Path:
 
 
 class Shard:
-    """A folder of clips that grows one clip at a time and can be gone on with after an interruption."""
+    """A folder of clips that grows one clip at a time and can be gone on with after an interruption.
+
+    One process at a time writes to it; a second one is refused (BlockingIOError).
+    """
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
+        self._lock = (folder / "lock").open("w")
+        fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         self.manifest = folder / "manifest.jsonl"
         rows = read_manifest(self.manifest)
+        if self.manifest.exists():  # a row cut off by an interruption would spoil the next one
+            raw = self.manifest.read_bytes()
+            os.truncate(self.manifest, raw.rfind(b"\n") + 1)
         self.next_index = int(Path(rows[-1]["audio_filepath"]).stem) + 1 if rows else 0
         self.seconds = sum(row["duration"] for row in rows)
 
