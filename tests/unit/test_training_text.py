@@ -65,10 +65,11 @@ def test_the_same_seed_gives_the_same_sentences():
         ("We met. Turn blue!", True),
         ("And then there were two green lions here.", True),
         ("Two lions.", False),
+        ("", False),
     ],
 )
 def test_test_texts_are_refused_also_inside_others(text, forbidden):
-    texts = ForbiddenTexts(["turn blue", "six six", "There were two. Two green lions here."])
+    texts = ForbiddenTexts(["turn blue", "six six", "", "There were two. Two green lions here."])
     assert (text in texts) is forbidden
 
 

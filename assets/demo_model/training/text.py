@@ -106,7 +106,7 @@ class ForbiddenTexts:
         for text in texts:
             for part in (text, *re.split(r"(?<=[.!?])\s+", text)):
                 words = plain_words(part)
-                self._exact.add(" ".join(words))
+                self._exact |= {" ".join(words)} if words else set()
                 if len(words) > 1 and not all(word in _DIGITS for word in words):
                     self._runs.setdefault(len(words), set()).add(" ".join(words))
 
