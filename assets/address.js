@@ -1,5 +1,5 @@
-/* The page's address says which recording and where (#d=...&t=12.5), so that a link to it, and a reload, come back to the
-   same place. #t=12.5 or ?t=12.5 alone is a time in whatever recording is shown next. */
+/* The page's address says which recording and where (#d=...&t=12.5), so that a link to it, and a reload, come back to
+   the same place. #t=12.5 or ?t=12.5 alone is a time in whatever recording is shown next. */
 
 function readAddress() {
   const hash = new URLSearchParams(location.hash.slice(1));

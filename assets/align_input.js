@@ -78,7 +78,9 @@ function connectPointer({ overlay, plot, state, player, setView, pan, zoom, seek
     const item = kind === "touch" ? null : found(at);
     hover(item);
     const grip = row === "overview" && page.document.duration ? overviewGrip(at.x) : null;
-    overlay.style.cursor = item ? "pointer" : { left: "ew-resize", right: "ew-resize", window: "grab", new: "crosshair" }[grip] ?? "default";
+    overlay.style.cursor = item
+      ? "pointer"
+      : ({ left: "ew-resize", right: "ew-resize", window: "grab", new: "crosshair" }[grip] ?? "default");
   }
 
   function click({ x, y }) {
@@ -165,7 +167,8 @@ function connectKeys(frame, act) {
     if (event.ctrlKey || event.metaKey || event.altKey || !act.hasDocument()) return;
     const field = event.target.closest("input, select, textarea, button");
     if (field && !(field.tagName === "BUTTON" && ![" ", "Enter"].includes(event.key))) return;
-    const does = (event.shiftKey ? shifted : plain)[event.key] ?? (event.shiftKey ? null : plain[event.key.toLowerCase()]);
+    const does =
+      (event.shiftKey ? shifted : plain)[event.key] ?? (event.shiftKey ? null : plain[event.key.toLowerCase()]);
     if (!does) return;
     event.preventDefault();
     event.stopPropagation();

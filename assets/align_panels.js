@@ -1,15 +1,29 @@
 /* What stands around the canvas of the alignment view: toolbar, legend, layers menu, card, keys. Plain DOM. */
 
 const KEYS = [
-  ["Play, pause", "Space"], ["Play token", "Enter"], ["Play window", "Shift Enter"], ["Stop", "Esc"],
-  ["Loop", "L"], ["Slower, faster", "[ ]"],
-  ["Token before, after", "← →"], ["Tier above, below", "↑ ↓"], ["Next unsure token", "N"], ["One before", "Shift N"],
-  ["Zoom in, out", "+ −"], ["Show all", "0"], ["Zoom at the pointer", "Ctrl wheel"], ["These keys", "?"],
+  ["Play, pause", "Space"],
+  ["Play token", "Enter"],
+  ["Play window", "Shift Enter"],
+  ["Stop", "Esc"],
+  ["Loop", "L"],
+  ["Slower, faster", "[ ]"],
+  ["Token before, after", "← →"],
+  ["Tier above, below", "↑ ↓"],
+  ["Next unsure token", "N"],
+  ["One before", "Shift N"],
+  ["Zoom in, out", "+ −"],
+  ["Show all", "0"],
+  ["Zoom at the pointer", "Ctrl wheel"],
+  ["These keys", "?"],
 ];
 const RATES = [0.25, 0.5, 0.75, 1, 1.25, 1.5, 2];
 
 function button(label, iconName, onclick, className = "") {
-  return h("button", { class: `ts-btn ts-iconic ${className}`, type: "button", "aria-label": label, title: label, onclick }, icon(iconName));
+  return h(
+    "button",
+    { class: `ts-btn ts-iconic ${className}`, type: "button", "aria-label": label, title: label, onclick },
+    icon(iconName),
+  );
 }
 
 /* The toolbar, as nodes by name; `act` holds what the buttons do. */
@@ -24,7 +38,18 @@ function buildToolbar(act) {
     { class: "ts-select ts-wide-only", "aria-label": "Playback rate", onchange: () => act.setRate(Number(rate.value)) },
     RATES.map((value) => h("option", { value, selected: value === 1 }, `${value}×`)),
   );
-  const layers = h("button", { class: "ts-btn ts-quiet ts-wide-only", type: "button", "aria-haspopup": "true", "aria-expanded": "false", onclick: act.toggleLayers }, "Layers ", icon("down"));
+  const layers = h(
+    "button",
+    {
+      class: "ts-btn ts-quiet ts-wide-only",
+      type: "button",
+      "aria-haspopup": "true",
+      "aria-expanded": "false",
+      onclick: act.toggleLayers,
+    },
+    "Layers ",
+    icon("down"),
+  );
   const legend = buildLegend();
   const bar = h(
     "div",
@@ -47,10 +72,21 @@ function buildToolbar(act) {
 /* The scale with its threshold: the only place on the page where that is set. */
 function buildLegend() {
   const ramp = h("span", {
-    class: "ts-ramp", role: "slider", tabindex: 0, "aria-label": "Mark tokens below this confidence",
-    "aria-valuemin": 0, "aria-valuemax": 1,
+    class: "ts-ramp",
+    role: "slider",
+    tabindex: 0,
+    "aria-label": "Mark tokens below this confidence",
+    "aria-valuemin": 0,
+    "aria-valuemax": 1,
   });
-  const input = h("input", { class: "ts-input ts-mono ts-wide-only", type: "number", min: 0, max: 1, step: 0.05, "aria-label": "Mark below" });
+  const input = h("input", {
+    class: "ts-input ts-mono ts-wide-only",
+    type: "number",
+    min: 0,
+    max: 1,
+    step: 0.05,
+    "aria-label": "Mark below",
+  });
   const show = () => {
     ramp.style.setProperty("--at", `${100 * page.threshold}%`);
     ramp.setAttribute("aria-valuenow", page.threshold.toFixed(2));
@@ -102,7 +138,11 @@ function buildLayersMenu(state, changed) {
     return h("label", { class: "ts-choice" }, box, name);
   };
   const pick = (key, name, values, text) => {
-    const select = h("select", { class: "ts-select" }, values.map((value) => h("option", { value, selected: String(value) === String(state[key]) }, text(value))));
+    const select = h(
+      "select",
+      { class: "ts-select" },
+      values.map((value) => h("option", { value, selected: String(value) === String(state[key]) }, text(value))),
+    );
     select.addEventListener("change", () => {
       state[key] = Number(select.value);
       changed();
@@ -123,7 +163,12 @@ function buildLayersMenu(state, changed) {
 
 function buildHelp(close) {
   const half = Math.ceil(KEYS.length / 2);
-  const column = (keys) => h("div", {}, keys.map(([what, key]) => h("div", { class: "ts-key" }, h("span", {}, what), h("kbd", { class: "ts-kbd" }, key))));
+  const column = (keys) =>
+    h(
+      "div",
+      {},
+      keys.map(([what, key]) => h("div", { class: "ts-key" }, h("span", {}, what), h("kbd", { class: "ts-kbd" }, key))),
+    );
   return h(
     "div",
     { class: "ts-pop ts-help", role: "dialog", "aria-label": "Keys", hidden: true },
@@ -144,7 +189,12 @@ function buildCard() {
   const title = h("span", { class: "ts-big" });
   const unsure = h("span", { class: "ts-tag ts-warn" }, "unsure");
   const list = h("dl");
-  const node = h("div", { class: "ts-pop ts-card-hover", hidden: true }, h("div", { class: "ts-row ts-spread" }, title, unsure), list);
+  const node = h(
+    "div",
+    { class: "ts-pop ts-card-hover", hidden: true },
+    h("div", { class: "ts-row ts-spread" }, title, unsure),
+    list,
+  );
   const show = (tier, index) => {
     const items = page.document.tiers[tier];
     const length = items.end[index] - items.start[index];
@@ -166,7 +216,7 @@ function buildCard() {
   return { node, show, hide: () => (node.hidden = true) };
 }
 
-/* The card goes above the tier and to the side, so that what it speaks of stays visible; on a narrow page it is docked. */
+/* The card goes above the tier and to the side, so that what it is about stays visible; a narrow page docks it. */
 function placeCard(node, view, plot, tier, index) {
   if (isNarrow()) {
     node.style.left = node.style.top = "";

@@ -47,7 +47,10 @@ function makeTiles(server, changed) {
     if (key === wanted) return;
     wanted = key;
     clearTimeout(timer);
-    timer = setTimeout(() => fetchTile(doc, start, end, width, height, top).catch(() => (wanted = "")), tiles.length ? WAIT : 0);
+    timer = setTimeout(
+      () => fetchTile(doc, start, end, width, height, top).catch(() => (wanted = "")),
+      tiles.length ? WAIT : 0,
+    );
   }
 
   function clear() {

@@ -10,16 +10,20 @@
    Left on the element for tests: data-ready "doc:revision", data-played "start:end:samples", data-view "a:b",
    data-draw (ms of the last painting). */
 
-const LEAST_SPAN = 0.02;
 const READABLE_SCALE = 190; /* pixels a second of the first view */
 const NARROW_SPAN = 2.3;
-const PAGE_MS = 200;
 
 parts.align = ({ root, element, props, server, trigger, watch }) => {
   const state = {
-    a: 0, b: 1, view: null, hover: null, card: null, hasFocus: false,
+    a: 0,
+    b: 1,
+    view: null,
+    hover: null,
+    card: null,
+    hasFocus: false,
     layers: { waveform: true, spectrogram: true, tokens: true, words: true, sentences: true },
-    gain: 0, top: 8000,
+    gain: 0,
+    top: 8000,
   };
   const player = makePlayer();
   const tiles = makeTiles(server, redraw);
@@ -31,17 +35,31 @@ parts.align = ({ root, element, props, server, trigger, watch }) => {
   const span = h("span", { class: "ts-mono" });
   const count = h("span", { class: "ts-wide-only" });
   const note = h("span", { class: "ts-wide-only" });
-  const hint = h("span", { class: "ts-wide-only" }, "Click plays a token. Wheel scrolls, Ctrl + wheel zooms, ? shows all keys");
+  const hint = h(
+    "span",
+    { class: "ts-wide-only" },
+    "Click plays a token. Wheel scrolls, Ctrl + wheel zooms, ? shows all keys",
+  );
   const help = buildHelp(() => toggleHelp(false));
   const toolbar = buildToolbar({
-    toggle, toggleLoop, setRate, fit, toggleLayers,
-    zoomIn: () => zoom(0.5), zoomOut: () => zoom(2),
+    toggle,
+    toggleLoop,
+    setRate,
+    toggleLayers,
+    fit: () => fit(),
+    zoomIn: () => zoom(0.5),
+    zoomOut: () => zoom(2),
   });
   const menu = buildLayersMenu(state, () => redraw());
   toolbar.layers.after(menu);
   const frame = h(
     "div",
-    { class: "ts-card ts-align", tabindex: 0, role: "application", "aria-label": "Alignment view. Arrow keys move between tokens, Enter plays, question mark shows all keys." },
+    {
+      class: "ts-card ts-align",
+      tabindex: 0,
+      role: "application",
+      "aria-label": "Alignment view. Arrow keys move between tokens, Enter plays, question mark shows all keys.",
+    },
     toolbar.bar,
     plot,
     h("div", { class: "ts-status" }, span, count, note, h("span", { class: "ts-grow" }), hint),
@@ -69,7 +87,7 @@ parts.align = ({ root, element, props, server, trigger, watch }) => {
     if (!doc || !width) return;
     if (player.state.playing) {
       player.tick();
-      follow();
+      if (!drag.active) turnTo(player.state.time);
     }
     const began = performance.now();
     if (isBaseStale) paintBase(doc, width);
@@ -101,12 +119,20 @@ parts.align = ({ root, element, props, server, trigger, watch }) => {
     drawMarks(g, view, doc.tiers.tokens);
     for (const tier of TIERS) drawTier(g, view, tier, doc.tiers[tier]);
     g.restore();
-    for (const [row, name] of [["overview", "Overview"], ["ruler", view.b >= 60 ? "Time" : "Seconds"], ["waveform", "Waveform"]]) label(g, view, row, name);
+    for (const [row, name] of [
+      ["overview", "Overview"],
+      ["ruler", view.b >= 60 ? "Time" : "Seconds"],
+      ["waveform", "Waveform"],
+    ])
+      label(g, view, row, name);
     for (const tier of TIERS) label(g, view, tier, TIER_NAMES[tier]);
     tiles.want(doc, view, state.top);
     closeUp.want(doc, view);
     const digits = state.b - state.a < 1 ? 3 : 2;
-    span.textContent = state.b >= 60 ? `${clock(state.a, digits)}–${clock(state.b, digits)}` : `${state.a.toFixed(digits)}–${state.b.toFixed(digits)} s`;
+    span.textContent =
+      state.b >= 60
+        ? `${clock(state.a, digits)}–${clock(state.b, digits)}`
+        : `${state.a.toFixed(digits)}–${state.b.toFixed(digits)} s`;
     element.dataset.view = `${state.a.toFixed(4)}:${state.b.toFixed(4)}`;
   }
 
@@ -136,67 +162,18 @@ parts.align = ({ root, element, props, server, trigger, watch }) => {
 
   /* The window of time. */
 
-  function setView(a, b) {
-    const duration = page.document?.duration || 1;
-    const length = clamp(b - a, Math.min(LEAST_SPAN, duration), duration);
-    const start = clamp(a, 0, duration - length);
-    if (start === state.a && start + length === state.b) return false;
-    [state.a, state.b] = [start, start + length];
-    hover(null);
-    hideCard();
-    redraw();
-    return true;
-  }
-
-  function pan(by) {
-    return setView(state.a + by, state.b + by);
-  }
-
-  function fit() {
-    return setView(0, page.document?.duration || 1);
-  }
-
-  /* Make the window `factor` times as long, around a time that keeps its place. */
-  function zoom(factor, around = anchor()) {
-    const length = clamp((state.b - state.a) * factor, LEAST_SPAN, page.document?.duration || 1);
-    const share = (around - state.a) / (state.b - state.a);
-    return setView(around - share * length, around + (1 - share) * length);
-  }
-
-  function anchor() {
-    const { time } = player.state;
-    const middle = page.selection ? (page.selection.start + page.selection.end) / 2 : time;
-    return [middle, time].find((t) => t > state.a && t < state.b) ?? (state.a + state.b) / 2;
-  }
-
-  /* Bring a span into view; nothing moves if it is in view already. */
-  function reveal(start, end) {
-    const length = state.b - state.a;
-    if (start >= state.a && end <= state.b) return;
-    if (end - start > length) return setView(start - 0.05 * length, start + 0.95 * length);
-    const middle = (start + end) / 2;
-    setView(middle - length / 2, middle + length / 2);
-  }
-
-  /* The playhead has reached the edge: turn the page, gliding unless the person wants no motion. */
-  let glide = 0;
-  function follow() {
-    const length = state.b - state.a;
-    const { time } = player.state;
-    if (glide || drag.active || (time >= state.a && time <= state.b - 0.04 * length)) return;
-    if (state.b >= (page.document.duration || 1) && time >= state.a) return;
-    const from = state.a;
-    const to = time - 0.08 * length;
-    if (isStill() || length < 1 || Math.abs(to - from) > 2 * length) return setView(to, to + length);
-    const began = performance.now();
-    const step = (now) => {
-      const share = clamp((now - began) / PAGE_MS, 0, 1);
-      const at = from + (to - from) * (1 - (1 - share) ** 3);
-      setView(at, at + length);
-      glide = share < 1 ? requestAnimationFrame(step) : 0;
-    };
-    glide = requestAnimationFrame(step);
-  }
+  const { setView, pan, fit, zoom, reveal, turnTo } = makeWindow(state, {
+    changed: () => {
+      hover(null);
+      hideCard();
+      redraw();
+    },
+    anchor: () => {
+      const { time } = player.state;
+      const middle = page.selection ? (page.selection.start + page.selection.end) / 2 : time;
+      return [middle, time].find((t) => t > state.a && t < state.b) ?? (state.a + state.b) / 2;
+    },
+  });
 
   /* Playing. */
 
@@ -254,7 +231,8 @@ parts.align = ({ root, element, props, server, trigger, watch }) => {
     player.seek(start);
     rememberPlace();
     if (sounds && end > start) play(start, end);
-    say(`${page.document.tiers[tier].text[index].trim()}, confidence ${page.document.tiers[tier].confidence[index].toFixed(2)}`);
+    const items = page.document.tiers[tier];
+    say(`${items.text[index].trim()}, confidence ${items.confidence[index].toFixed(2)}`);
     emit("selection");
     redraw(false);
   }
@@ -266,7 +244,9 @@ parts.align = ({ root, element, props, server, trigger, watch }) => {
     const tier = currentTier();
     const items = page.document.tiers[tier];
     if (!items.length) return;
-    const from = page.selection ? page.selection.index + step : clamp(firstAbove(items.reach, player.state.time), 0, items.length - 1);
+    const from = page.selection
+      ? page.selection.index + step
+      : clamp(firstAbove(items.reach, player.state.time), 0, items.length - 1);
     if (from < 0 || from >= items.length) return say(step > 0 ? "This is the last one" : "This is the first one");
     select(tier, from);
     showSelected();
@@ -314,7 +294,8 @@ parts.align = ({ root, element, props, server, trigger, watch }) => {
   }
 
   function showSelected() {
-    if (page.selection) requestAnimationFrame(() => requestAnimationFrame(() => showCard(page.selection.tier, page.selection.index, 0)));
+    if (page.selection)
+      requestAnimationFrame(() => requestAnimationFrame(() => showCard(page.selection.tier, page.selection.index, 0)));
   }
 
   function hover(found) {
@@ -422,9 +403,17 @@ parts.align = ({ root, element, props, server, trigger, watch }) => {
 
   /* Wiring. */
 
-  const drag = connectPointer({ overlay, plot, state, player, setView, pan, zoom, seek, select, hover, fitting: () => fit() });
+  const drag = connectPointer({ overlay, plot, state, player, setView, pan, zoom, seek, select, hover });
   connectKeys(frame, {
-    toggle, toggleLoop, stepRate, selectNeighbour, selectTier, selectLow, zoom, fit, toggleHelp,
+    toggle,
+    toggleLoop,
+    stepRate,
+    selectNeighbour,
+    selectTier,
+    selectLow,
+    zoom,
+    fit,
+    toggleHelp,
     isHelpOpen: () => !help.hidden,
     hasDocument: () => Boolean(page.document),
     stop: () => player.stop(),

@@ -48,9 +48,25 @@ function confidenceTable(stops) {
 const theme = { table: [], css: [], grey: new Uint32Array(256) };
 
 const NAMES = {
-  wave: "wave", core: "wave-core", ink: "ink", ink2: "ink-2", ink3: "ink-3", line: "line", strong: "line-strong",
-  sunken: "sunken", low: "low", hatch: "low-hatch", onConfidence: "conf-ink", playhead: "playhead", wash: "select",
-  washLine: "select-line", token: "token-line", surface: "surface", accent: "accent", sans: "font", mono: "mono",
+  wave: "wave",
+  core: "wave-core",
+  ink: "ink",
+  ink2: "ink-2",
+  ink3: "ink-3",
+  line: "line",
+  strong: "line-strong",
+  sunken: "sunken",
+  low: "low",
+  hatch: "low-hatch",
+  onConfidence: "conf-ink",
+  playhead: "playhead",
+  wash: "select",
+  washLine: "select-line",
+  token: "token-line",
+  surface: "surface",
+  accent: "accent",
+  sans: "font",
+  mono: "mono",
 };
 
 function readTheme() {

@@ -10,11 +10,11 @@
 const parts = {};
 
 const page = {
-  document: null, /* see readDocument in document.js */
+  document: null /* see readDocument in document.js */,
   threshold: 0.6,
-  selection: null, /* {tier, index, start, end, token, word, sentence} */
-  play: null, /* set by the alignment view: play(start, end) */
-  select: null, /* set by the alignment view: select(tier, index, {play}) */
+  selection: null /* {tier, index, start, end, token, word, sentence} */,
+  play: null /* set by the alignment view: play(start, end) */,
+  select: null /* set by the alignment view: select(tier, index, {play}) */,
 };
 
 const listeners = new Map();

@@ -1,4 +1,4 @@
-/* Sound. A span is fetched byte by byte (HTTP Range) and played to the sample; long listening uses the browser's player.
+/* Sound. A span is fetched alone (HTTP Range) and played to the sample; long listening uses the browser's player.
 
    `state` is what others may look at: playing, time, the span that plays. */
 

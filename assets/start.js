@@ -7,15 +7,30 @@ const ACCEPT = "audio/*,video/mp4,video/webm,.wav,.flac,.mp3,.ogg,.oga,.opus,.m4
 
 /* The drop zone. A file goes up through Gradio's own upload route; a hint says which kinds and how long. */
 parts.files = ({ root, props, trigger, upload }) => {
-  const input = h("input", { type: "file", accept: ACCEPT, class: "ts-offscreen", tabindex: -1, "aria-label": "Audio file" });
-  const choose = h("button", { class: "ts-btn ts-primary ts-large", type: "button", onclick: () => input.click() }, icon("file"), "Choose a file");
+  const input = h("input", {
+    type: "file",
+    accept: ACCEPT,
+    class: "ts-offscreen",
+    tabindex: -1,
+    "aria-label": "Audio file",
+  });
+  const choose = h(
+    "button",
+    { class: "ts-btn ts-primary ts-large", type: "button", onclick: () => input.click() },
+    icon("file"),
+    "Choose a file",
+  );
   const record = h("button", { class: "ts-btn ts-large", type: "button", onclick: onRecord }, icon("mic"), "Record");
   const note = h("span", { class: "ts-hint", "aria-live": "polite" }, props.value?.hint ?? "");
   const zone = h(
     "div",
     { class: "ts-dropzone" },
     h("div", { class: "ts-title" }, "See what was heard, and when"),
-    h("p", { class: "ts-lead" }, "Drop an audio file here. Every token appears on the waveform and the spectrogram, coloured by how sure the model was."),
+    h(
+      "p",
+      { class: "ts-lead" },
+      "Drop an audio file here. Every token appears on the waveform and the spectrogram, coloured by how sure the model was.",
+    ),
     h("div", { class: "ts-row" }, choose, record),
     note,
     input,
@@ -25,7 +40,8 @@ parts.files = ({ root, props, trigger, upload }) => {
   async function send(file) {
     if (!file) return;
     const limit = props.value?.max_mb;
-    if (limit && file.size > limit * 1e6) return fail(`${file.name} has ${Math.ceil(file.size / 1e6)} MB; files up to ${limit} MB are taken here.`);
+    if (limit && file.size > limit * 1e6)
+      return fail(`${file.name} has ${Math.ceil(file.size / 1e6)} MB; files up to ${limit} MB are taken here.`);
     zone.classList.add("ts-busy");
     note.classList.remove("ts-problem");
     note.textContent = `Sending ${file.name}…`;
@@ -65,7 +81,8 @@ parts.files = ({ root, props, trigger, upload }) => {
     send(event.dataTransfer.files[0]);
   });
   /* A file that misses the zone must not replace the page. */
-  for (const name of ["dragover", "drop"]) window.addEventListener(name, (event) => event.dataTransfer?.types.includes("Files") && event.preventDefault());
+  for (const name of ["dragover", "drop"])
+    window.addEventListener(name, (event) => event.dataTransfer?.types.includes("Files") && event.preventDefault());
 };
 
 parts.samples = ({ root, props, trigger, server }) => {
@@ -93,14 +110,32 @@ parts.samples = ({ root, props, trigger, server }) => {
   });
 
   const rows = (props.value ?? []).map((sample, index) => {
-    const play = h("button", { class: "ts-play", type: "button", "aria-label": `Play sample ${index + 1}` }, icon("play"));
+    const play = h(
+      "button",
+      { class: "ts-play", type: "button", "aria-label": `Play sample ${index + 1}` },
+      icon("play"),
+    );
     play.addEventListener("click", () => toggle(index, play));
-    const use = h("button", { class: "ts-btn", type: "button", onclick: () => (audio.pause(), show(playing, "play"), trigger("use", { index })) }, "Use");
+    const use = h(
+      "button",
+      {
+        class: "ts-btn",
+        type: "button",
+        onclick: () => (audio.pause(), show(playing, "play"), trigger("use", { index })),
+      },
+      "Use",
+    );
     return h(
       "div",
       { class: "ts-sample" },
       play,
-      h("span", { class: "ts-grow" }, sample.text, " ", sample.note ? h("span", { class: "ts-tag ts-warn" }, sample.note) : null),
+      h(
+        "span",
+        { class: "ts-grow" },
+        sample.text,
+        " ",
+        sample.note ? h("span", { class: "ts-tag ts-warn" }, sample.note) : null,
+      ),
       h("span", { class: "ts-dim ts-mono ts-wide-only" }, `${sample.seconds.toFixed(1)} s`),
       use,
     );
@@ -125,13 +160,25 @@ parts.messages = ({ root, props, trigger, server, watch }) => {
     return h(
       "section",
       { class: "ts-card ts-progress" },
-      h("div", { class: "ts-row" }, h("span", { class: "ts-grow", role: "status" }, text, left ? h("span", { class: "ts-dim" }, `, ${left}`) : null), job ? cancel : null),
+      h(
+        "div",
+        { class: "ts-row" },
+        h(
+          "span",
+          { class: "ts-grow", role: "status" },
+          text,
+          left ? h("span", { class: "ts-dim" }, `, ${left}`) : null,
+        ),
+        job ? cancel : null,
+      ),
       h("div", { class: share === null ? "ts-bar-track ts-unknown" : "ts-bar-track" }, bar),
     );
   }
 
   function message({ kind, strong, text, action }) {
-    const act = action ? h("button", { class: "ts-btn", type: "button", onclick: () => trigger("go_on", {}) }, action) : null;
+    const act = action
+      ? h("button", { class: "ts-btn", type: "button", onclick: () => trigger("go_on", {}) }, action)
+      : null;
     return h(
       "div",
       { class: `ts-message ts-${kind}`, role: kind === "error" ? "alert" : "status" },
@@ -162,7 +209,12 @@ parts.messages = ({ root, props, trigger, server, watch }) => {
 
 /* One line that a person should know, beside the settings. */
 parts.note = ({ root, props, watch }) => {
-  const show = () => root.replaceChildren(...(props.value ? [h("div", { class: "ts-message ts-info" }, icon("info"), h("span", { class: "ts-grow" }, props.value))] : []));
+  const show = () =>
+    root.replaceChildren(
+      ...(props.value
+        ? [h("div", { class: "ts-message ts-info" }, icon("info"), h("span", { class: "ts-grow" }, props.value))]
+        : []),
+    );
   watch("value", show);
   show();
 };
@@ -170,13 +222,27 @@ parts.note = ({ root, props, watch }) => {
 /* Name and facts of the recording, how long the work took, and what can be done next. Value: {name, facts, done, decoder}.
    The button with the decoder's name opens the settings. */
 parts.source = ({ root, props, trigger, watch }) => {
-  const settings = h("button", { class: "ts-btn ts-tall", type: "button", "aria-expanded": "false", onclick: toggleSettings });
+  const settings = h("button", {
+    class: "ts-btn ts-tall",
+    type: "button",
+    "aria-expanded": "false",
+    onclick: toggleSettings,
+  });
   const buttons = h(
     "div",
     { class: "ts-source-buttons" },
-    h("button", { class: "ts-btn ts-tall", type: "button", onclick: () => trigger("new_audio", {}) }, icon("file"), "New audio"),
+    h(
+      "button",
+      { class: "ts-btn ts-tall", type: "button", onclick: () => trigger("new_audio", {}) },
+      icon("file"),
+      "New audio",
+    ),
     settings,
-    h("button", { class: "ts-btn ts-tall ts-wide-only", type: "button", onclick: () => trigger("again", {}) }, "Transcribe again"),
+    h(
+      "button",
+      { class: "ts-btn ts-tall ts-wide-only", type: "button", onclick: () => trigger("again", {}) },
+      "Transcribe again",
+    ),
   );
 
   function toggleSettings() {
@@ -191,7 +257,12 @@ parts.source = ({ root, props, trigger, watch }) => {
       h(
         "div",
         { class: "ts-source" },
-        h("div", { class: "ts-source-name" }, h("h2", { class: "ts-name", title: name }, h("bdi", {}, name)), h("span", { class: "ts-dim ts-nowrap" }, facts)),
+        h(
+          "div",
+          { class: "ts-source-name" },
+          h("h2", { class: "ts-name", title: name }, h("bdi", {}, name)),
+          h("span", { class: "ts-dim ts-nowrap" }, facts),
+        ),
         h("span", { class: "ts-dim ts-nowrap ts-wide-only" }, done),
         buttons,
       ),
@@ -208,7 +279,9 @@ parts.downloads = ({ root, props, server }) => {
   async function download(format) {
     problem.textContent = "";
     if (!page.document) return;
-    const { path, name, error } = await server.export_file([page.document.doc, format]).catch(() => ({ error: "The file could not be made." }));
+    const { path, name, error } = await server
+      .export_file([page.document.doc, format])
+      .catch(() => ({ error: "The file could not be made." }));
     if (error) {
       problem.textContent = error;
       return;
@@ -227,7 +300,17 @@ parts.downloads = ({ root, props, server }) => {
       h(
         "div",
         { class: "ts-body" },
-        h("div", { class: "ts-row ts-wrap" }, (props.value ?? []).map(({ format, name }) => h("button", { class: "ts-btn", type: "button", "data-format": format, onclick: () => download(format) }, name))),
+        h(
+          "div",
+          { class: "ts-row ts-wrap" },
+          (props.value ?? []).map(({ format, name }) =>
+            h(
+              "button",
+              { class: "ts-btn", type: "button", "data-format": format, onclick: () => download(format) },
+              name,
+            ),
+          ),
+        ),
         h("p", { class: "ts-hint" }, "TextGrid opens in Praat and ELAN. TXT has no times."),
         problem,
       ),

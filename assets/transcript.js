@@ -11,7 +11,14 @@ parts.text = ({ root, element }) => {
     h(
       "section",
       { class: "ts-card" },
-      h("header", {}, h("h2", {}, "Text"), h("span", { class: "ts-dim ts-wide-only" }, "Click a word to hear it"), h("span", { class: "ts-grow" }), h("div", { class: "ts-actions" }, copy)),
+      h(
+        "header",
+        {},
+        h("h2", {}, "Text"),
+        h("span", { class: "ts-dim ts-wide-only" }, "Click a word to hear it"),
+        h("span", { class: "ts-grow" }),
+        h("div", { class: "ts-actions" }, copy),
+      ),
       h("div", { class: "ts-body" }, prose),
     ),
   );
@@ -69,7 +76,7 @@ parts.text = ({ root, element }) => {
   function point(found) {
     pointed?.classList.remove("ts-pointed");
     const word = found && { words: found.index, tokens: page.document?.tiers.tokens.word[found.index] }[found.tier];
-    pointed = word === undefined || word === null ? null : nodes[word] ?? null;
+    pointed = word === undefined || word === null ? null : (nodes[word] ?? null);
     pointed?.classList.add("ts-pointed");
   }
 
@@ -117,7 +124,11 @@ parts.sentences = ({ root, element }) => {
     h("th", { class: "ts-right ts-wide-only" }, "Words/s"),
     h("th", { class: "ts-right" }, "Confidence"),
   );
-  const box = h("div", { class: "ts-scroll ts-tall-list" }, h("table", { class: "ts-table ts-sentences" }, h("thead", {}, head), body));
+  const box = h(
+    "div",
+    { class: "ts-scroll ts-tall-list" },
+    h("table", { class: "ts-table ts-sentences" }, h("thead", {}, head), body),
+  );
   root.append(box);
   let rows = [];
   let selected = null;
@@ -133,12 +144,21 @@ parts.sentences = ({ root, element }) => {
   function buildRow(sentences, i) {
     const length = sentences.end[i] - sentences.start[i];
     const bar = h("i");
-    const confidence = h("span", { class: "ts-confidence" }, h("b", { class: "ts-wide-only" }, bar), h("span", {}, sentences.confidence[i].toFixed(2)));
+    const confidence = h(
+      "span",
+      { class: "ts-confidence" },
+      h("b", { class: "ts-wide-only" }, bar),
+      h("span", {}, sentences.confidence[i].toFixed(2)),
+    );
     const start = sentences.start[i];
     const node = h(
       "tr",
       { "data-i": i },
-      h("td", {}, h("button", { class: "ts-play", type: "button", "aria-label": `Play sentence ${i + 1}` }, icon("play"))),
+      h(
+        "td",
+        {},
+        h("button", { class: "ts-play", type: "button", "aria-label": `Play sentence ${i + 1}` }, icon("play")),
+      ),
       h("td", { class: "ts-figure" }, start >= 60 ? clock(start, 2) : start.toFixed(2)),
       h("td", { class: "ts-sentence", dir: "auto" }, sentences.text[i]),
       h("td", { class: "ts-figure ts-wide-only" }, length > 0 ? (sentences.words[i] / length).toFixed(1) : "–"),

@@ -9,7 +9,7 @@ from pathlib import Path
 import gradio as gr
 
 ASSETS = Path(__file__).parents[1] / "assets"
-STYLES = ("tokens.css", "gradio.css", "page.css", "align_view.css")
+STYLES = ("tokens.css", "gradio.css", "parts.css", "transcript.css", "align_view.css", "page.css")
 #: Put into one function in this order, so that they share a scope without a bundler.
 SCRIPTS = (
     "page.js",
@@ -18,9 +18,11 @@ SCRIPTS = (
     "document.js",
     "player.js",
     "align_layout.js",
+    "align_sound.js",
     "align_layers.js",
     "align_tiles.js",
     "align_panels.js",
+    "align_window.js",
     "align_input.js",
     "align_view.js",
     "transcript.js",
