@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 import wave
 from collections.abc import Iterable, Iterator
@@ -18,6 +17,8 @@ from asr_core.errors import AudioError
 
 #: Samples of one peak of the waveform.
 PEAK_HOP = 256
+#: Sample rates that are taken, in Hz; outside of them the resampler misbehaves.
+RATES = (100, 1_000_000)
 
 __all__ = ["AudioInfo", "AudioWarning", "as_samples", "peaks", "probe", "read_audio", "write_wav"]
 
@@ -32,7 +33,9 @@ class AudioInfo:
     format: str
 
 
-def read_audio(source: Any, *, sample_rate: int = 16_000, channel: int | None = None) -> np.ndarray:
+def read_audio(
+    source: Any, *, sample_rate: int = 16_000, channel: int | None = None, max_seconds: float | None = None
+) -> np.ndarray:
     """Samples of one recording at one rate.
 
     Args:
@@ -40,17 +43,22 @@ def read_audio(source: Any, *, sample_rate: int = 16_000, channel: int | None = 
             (n,), (n, channels) or (channels, n), where the shorter axis is the channels.
         sample_rate: rate wanted, in Hz.
         channel: index of the channel; None = the mean of all.
+        max_seconds: longest recording that is taken; decoding stops there, whatever a file says of its length.
     Returns:
         (samples,) float32, full scale is -1..1.
     Raises:
-        AudioError: nothing there, no samples, not audio, NaN or infinity, or no such channel. A file that ends early
-            gives what decodes, with an AudioWarning.
+        AudioError: nothing there, no samples, too long, not audio, NaN or infinity, or no such channel. A file that
+            ends early gives what decodes, with an AudioWarning.
     """
+    sample_rate = _checked_rate(sample_rate)
     if isinstance(source, tuple) and len(source) == 2:
         rate, array = source
-        return _to_rate(iter([_channels_last(array)]), _checked_rate(rate), sample_rate, channel, "The array")
+        blocks, rate = iter([_channels_last(array)]), _checked_rate(rate)
+        return _to_rate(_limited(blocks, rate, max_seconds, "The array"), rate, sample_rate, channel, "The array")
     with open_audio(source) as decoded:
-        samples = _to_rate(decoded.blocks, decoded.sample_rate, sample_rate, channel, decoded.name)
+        rate = _checked_rate(decoded.sample_rate)
+        blocks = _limited(decoded.blocks, rate, max_seconds, decoded.name)
+        samples = _to_rate(blocks, rate, sample_rate, channel, decoded.name)
     if len(samples) == 0:
         raise AudioError(f"{decoded.name} holds no audio samples; record or export it again, or choose another file.")
     if decoded.ended_early:
@@ -66,7 +74,10 @@ def as_samples(audio: Any, sample_rate: int, wanted: int) -> np.ndarray:
         audio: a 1-D array or list of samples at `sample_rate`, of any length; or anything `read_audio` takes.
     """
     if isinstance(audio, list) or (hasattr(audio, "ndim") and hasattr(audio, "dtype")):
-        array = np.asarray(audio)
+        try:
+            array = np.asarray(audio)
+        except ValueError as error:
+            raise AudioError("The list of samples is ragged; give numbers in one row.") from error
         if array.size == 0:
             return np.zeros(0, np.float32)
         return read_audio((sample_rate, array), sample_rate=wanted)
@@ -155,9 +166,11 @@ def _channels_last(array: Any) -> np.ndarray:
         raise AudioError(
             f"Samples are a one- or two-dimensional array of numbers, not {array.ndim}-dimensional {array.dtype}."
         )
+    if array.ndim == 2 and 0 in array.shape:
+        array = array.reshape(0, 1)
     if array.ndim == 1:
         array = array[:, None]
-    elif array.shape[0] < array.shape[1]:
+    elif array.size and array.shape[0] < array.shape[1]:
         array = array.T
     if array.dtype.kind == "f":
         return array.astype(np.float32)
@@ -166,7 +179,21 @@ def _channels_last(array: Any) -> np.ndarray:
     return ((array.astype(np.float64) - centre) / half).astype(np.float32)
 
 
+def _limited(blocks: Iterable[np.ndarray], rate: int, max_seconds: float | None, name: str) -> Iterator[np.ndarray]:
+    """The same blocks, until they are longer than allowed."""
+    read = 0
+    for block in blocks:
+        read += len(block)
+        if max_seconds is not None and read > max_seconds * rate:
+            raise AudioError(
+                f"{name} is longer than {max_seconds / 60:g} minutes, the most that is taken here; cut it into parts."
+            )
+        yield block
+
+
 def _checked_rate(rate: Any) -> int:
-    if not isinstance(rate, int | float | np.integer | np.floating) or not math.isfinite(rate) or rate < 1:
-        raise AudioError(f"The sample rate is a whole number of Hz from 1, not {rate!r}.")
+    is_number = isinstance(rate, int | float | np.integer | np.floating) and not isinstance(rate, bool)
+    if not is_number or not RATES[0] <= rate <= RATES[1]:
+        given = repr(rate) if len(repr(rate)) < 30 else "a number of that size"
+        raise AudioError(f"The sample rate is a number of Hz from {RATES[0]} to {RATES[1]}, not {given}.")
     return int(rate)

@@ -21,6 +21,8 @@ ACCEPTED = "WAV, FLAC, MP3, OGG, Opus, M4A, MP4 or WebM"
 #: Frames read at once.
 BLOCK = 1 << 18
 READ = 1 << 11
+#: Chunks of a WAV that are looked through for its samples; a file made to be slow may hold millions.
+MAX_CHUNKS = 1000
 #: Seconds by which a file may be shorter than it says before it counts as cut off.
 SHORT = 0.2
 #: Containers that FFmpeg may open: none that can name other files (playlists, image sequences, concatenations).
@@ -153,7 +155,9 @@ def _is_cut_off(file: BinaryIO, format_name: str) -> bool:
 
 def _wav_is_cut_off(file: BinaryIO, size: int) -> bool:
     at = 12
-    while at + 8 <= size:
+    for _ in range(MAX_CHUNKS):
+        if at + 8 > size:
+            break
         file.seek(at)
         kind, length = struct.unpack("<4sI", file.read(8))
         if kind == b"data":

@@ -398,6 +398,8 @@ class Recognizer:
 
     def _head(self, decoding: Decoding) -> str:
         """The head that `decoding` asks for, checked; also that its other settings fit."""
+        if not isinstance(decoding, Greedy | Beam | Maes):
+            raise DecodingError(f"decoding is a Greedy, Beam or Maes value, not {type(decoding).__name__}.")
         head = decoding.head or self.info.heads[0]
         if head not in self.info.heads:
             raise self._no_head(head)

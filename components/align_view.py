@@ -89,6 +89,11 @@ def tiers_of(transcript: Transcript) -> dict[str, dict[str, list[Any]]]:
     }
 
 
+def _is_number(value: Any) -> bool:
+    """Whether it is a finite number of a sensible size; a whole number from JSON may have any."""
+    return isinstance(value, int | float) and abs(value) < 1e300
+
+
 def tile_of(document: Document, start: Any, end: Any, width: Any, height: Any, top: Any) -> dict[str, Any] | None:
     """A grey picture of [start, end] seconds from 0 to `top` Hz, 255 the loudest, row by row from above.
 
@@ -96,7 +101,7 @@ def tile_of(document: Document, start: Any, end: Any, width: Any, height: Any, t
     """
     audio = document.audio
     numbers = (start, end, width, height, top)
-    if audio is None or not all(isinstance(n, int | float) and math.isfinite(n) for n in numbers):
+    if audio is None or not all(_is_number(n) for n in numbers):
         return None
     start, end = max(0.0, float(start)), min(audio.duration, float(end))
     if end <= start:

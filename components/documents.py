@@ -81,7 +81,8 @@ class Document:
     Args:
         id: unguessable.
         name: of the file, as the person knows it.
-        source: the file as it came.
+        folder: what the page may fetch: sound to play, and exports.
+        source: the file as it came. A stranger chose its bytes and its name, so it lies where nothing is served from.
         info: what it is.
         audio, transcript: None before they are made.
         seconds: of work for the transcript.
@@ -91,6 +92,7 @@ class Document:
 
     id: str
     name: str
+    folder: Path
     source: Path
     info: AudioInfo
     audio: Audio | None = None
@@ -98,10 +100,6 @@ class Document:
     seconds: float = 0.0
     stopped: asr_core.Cancelled | None = field(default=None, compare=False)
     revision: int = 0
-
-    @property
-    def folder(self) -> Path:
-        return self.source.parent.parent
 
 
 class UnknownDocumentError(LookupError):
@@ -120,7 +118,9 @@ class Documents:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.folder = folder / "recordings"
+        self.sources = folder / "sources"
         self.folder.mkdir(parents=True, exist_ok=True)
+        self.sources.mkdir(parents=True, exist_ok=True)
         self._max = max_documents
         self._age = retention_hours * 3600
         self._clock = clock
@@ -141,15 +141,16 @@ class Documents:
         key = secrets.token_urlsafe(18)
         home = self.folder / key
         # The core's messages name the file, so it keeps the name that the person knows.
-        source = home / "source" / file_name(name)
-        source.parent.mkdir(parents=True)
+        source = self.sources / key / file_name(name)
+        home.mkdir()
+        source.parent.mkdir()
         try:
             (shutil.move if move else shutil.copyfile)(file, source)
             info = asr_core.probe(source)
         except BaseException:
-            shutil.rmtree(home, ignore_errors=True)
+            _delete(home, source.parent)
             raise
-        document = Document(key, name, source, info)
+        document = Document(key, name.encode("utf-8", "replace").decode("utf-8"), home, source, info)
         with self._lock:
             self._documents[key] = document
             self._used[key] = self._clock()
@@ -202,9 +203,9 @@ class Documents:
             for key in by_use[: max(0, len(by_use) - self._max)]:
                 self._forget(key)
             known = set(self._documents)
-        for left in self.folder.iterdir():
+        for left in (*self.folder.iterdir(), *self.sources.iterdir()):
             if left.name not in known and _age(left, now) > self._age:
-                shutil.rmtree(left, ignore_errors=True)
+                _delete(left)
 
     def sweep_every(self, seconds: float) -> threading.Thread:
         """Sweep in the background for as long as the process lives."""
@@ -225,14 +226,16 @@ class Documents:
         document = self._documents.pop(key, None)
         self._used.pop(key, None)
         if document is not None:
-            shutil.rmtree(document.folder, ignore_errors=True)
+            _delete(document.folder, document.source.parent)
 
 
-def read_sound(document: Document, *, sample_rate: int, channel: int | None) -> Sound:
-    """Decode a recording. Raises AudioError."""
+def read_sound(document: Document, *, sample_rate: int, channel: int | None, max_seconds: float | None = None) -> Sound:
+    """Decode a recording. Raises AudioError, also as soon as it turns out longer than `max_seconds`."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", AudioWarning)
-        samples = asr_core.read_audio(document.source, sample_rate=sample_rate, channel=channel)
+        samples = asr_core.read_audio(
+            document.source, sample_rate=sample_rate, channel=channel, max_seconds=max_seconds
+        )
     said = tuple(str(warning.message) for warning in caught if issubclass(warning.category, AudioWarning))
     return Sound(samples, sample_rate, channel, said)
 
@@ -257,12 +260,18 @@ def _prepare(document: Document, sound: Sound) -> Audio:
 
 def file_name(name: str) -> str:
     """A name that a folder can hold, as close as possible to what the person calls the file."""
+    name = name.encode("utf-8", "replace").decode("utf-8")
     kept = "".join("_" if c in "/\\" or not (c.isprintable() or c == "\u200d") else c for c in name).strip()
     stem, dot, suffix = kept.rpartition(".")
     if not dot or len(suffix) > 8:
         stem, suffix = kept, ""
     stem = stem.encode("utf-8", "replace")[:160].decode("utf-8", "ignore").strip(" .") or "recording"
     return f"{stem}.{suffix}" if suffix else stem
+
+
+def _delete(*folders: Path) -> None:
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _age(path: Path, now: float) -> float:

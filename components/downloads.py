@@ -42,7 +42,7 @@ def build_downloads(documents: Documents) -> gr.HTML:
 
 def export(document: Document, format: Any) -> Path:
     """Write a recording's transcript beside its audio. Raises FormatError."""
-    if format not in SUFFIXES or document.transcript is None:
+    if not isinstance(format, str) or format not in SUFFIXES or document.transcript is None:
         raise asr_core.FormatError(f"Formats are {', '.join(SUFFIXES)}, of a recording that has been transcribed.")
     folder = document.folder / "exports"
     folder.mkdir(exist_ok=True)

@@ -168,9 +168,9 @@ class Jobs:
         limit = self._max_minutes * 60
         if document.info.duration > limit:  # False for NaN: then the samples tell
             raise asr_core.AudioError(too_long(document.name, document.info.duration, limit))
-        sound = read_sound(document, sample_rate=recognizer.info.sample_rate, channel=request.channel)
-        if sound.duration > limit:
-            raise asr_core.AudioError(too_long(document.name, sound.duration, limit))
+        sound = read_sound(
+            document, sample_rate=recognizer.info.sample_rate, channel=request.channel, max_seconds=limit
+        )
         document = self._documents.prepare(document.id, sound)
         self._listen(request, job, recognizer, document, sound)
 

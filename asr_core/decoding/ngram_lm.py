@@ -40,11 +40,13 @@ class NgramLM:
         Raises DecodingError that names the line where the file does not follow the format. Lines end at "\\n" only and
         tokens at single spaces: some token characters are themselves white space to `str.split`.
         """
-        path = Path(path)
         try:
+            path = Path(path)
             lines = path.read_bytes().decode("utf-8").split("\n")
         except OSError as error:
             raise DecodingError(f"The language model {path.name} cannot be read: {error.strerror}.") from error
+        except (TypeError, UnicodeEncodeError) as error:
+            raise DecodingError(f"A language model is named by the path of an ARPA file, not {path!r}.") from error
         except UnicodeDecodeError as error:
             raise DecodingError(f"The language model {path.name} is not an ARPA file in UTF-8.") from error
         return cls.from_lines(lines, path.name)
@@ -160,6 +162,9 @@ def _entry(line: str, order: int, source: str, number: int) -> tuple[Gram, tuple
     fields = line.split("\t")
     try:
         gram = tuple(fields[1].split(" "))
+        values = [float(field) for field in fields[:1] + fields[2:3]]
+        if not all(math.isfinite(value) for value in values):
+            raise ValueError
         log_prob, backoff = float(fields[0]) * _LN10, float(fields[2]) * _LN10 if len(fields) > 2 else 0.0
     except (IndexError, ValueError) as error:
         raise DecodingError(f"Line {number} of {source} is no n-gram: log-prob, tokens, back-off with tabs.") from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -20,6 +19,8 @@ AGGREGATIONS = ("mean", "min", "max", "prod")
 
 #: Labels that a transducer may emit on one frame where neither the settings nor the model say; never unlimited.
 MAX_SYMBOLS = 10
+#: Settings beyond this mean nothing, and would overflow.
+LARGEST = 1e9
 
 
 @dataclass(frozen=True)
@@ -49,8 +50,7 @@ class Confidence:
         _one_of("Confidence.method", self.method, METHODS)
         _one_of("Confidence.norm", self.norm, NORMS)
         _one_of("Confidence.aggregation", self.aggregation, AGGREGATIONS)
-        if not (math.isfinite(self.alpha) and self.alpha > 0):
-            raise DecodingError(f"Confidence.alpha is a number above 0, not {self.alpha!r}.")
+        _positive("Confidence.alpha", self.alpha)
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,10 @@ class Fusion:
         _one_of("Fusion.blank_lm_score", self.blank_lm_score, ("no_score", "lm_weighted_full"))
         for name in ("lm_weight", "phrase_weight"):
             _number(f"Fusion.{name}", getattr(self, name))
+        for name in ("lm", "phrases"):
+            if getattr(self, name) is not None and not hasattr(getattr(self, name), "automaton"):
+                kind = "an NgramLM" if name == "lm" else "a PhraseBoost"
+                raise DecodingError(f"Fusion.{name} is {kind} or None, not {_shown(getattr(self, name))}.")
 
 
 @dataclass(frozen=True)
@@ -104,6 +108,7 @@ class Greedy:
     def __post_init__(self) -> None:
         _head(self)
         _whole("Greedy.max_symbols", self.max_symbols, optional=True)
+        _shared(self)
 
 
 @dataclass(frozen=True)
@@ -145,8 +150,8 @@ class Beam:
             _number(f"Beam.{name}", getattr(self, name))
         if self.length_penalty is not None:
             _number("Beam.length_penalty", self.length_penalty)
-        if not self.prune > 0:
-            raise DecodingError(f"Beam.prune is a number above 0, not {self.prune!r}.")
+        _positive("Beam.prune", self.prune)
+        _shared(self)
 
 
 @dataclass(frozen=True)
@@ -178,8 +183,8 @@ class Maes:
         _whole("Maes.n_best", self.n_best, optional=True)
         if not isinstance(self.expansion_beta, int) or self.expansion_beta < 0:
             raise DecodingError(f"Maes.expansion_beta is a whole number from 0, not {self.expansion_beta!r}.")
-        if not self.expansion_gamma > 0:
-            raise DecodingError(f"Maes.expansion_gamma is a number above 0, not {self.expansion_gamma!r}.")
+        _positive("Maes.expansion_gamma", self.expansion_gamma)
+        _shared(self)
         if self.compat not in (None, "nemo"):
             raise DecodingError(f"Maes.compat is 'nemo' or None, not {self.compat!r}.")
 
@@ -192,13 +197,20 @@ class Maes:
 Decoding = Greedy | Beam | Maes
 
 
+def _shared(options: Greedy | Beam | Maes) -> None:
+    name = type(options).__name__
+    _instance(f"{name}.confidence", options.confidence, Confidence)
+    if options.fusion is not None:
+        _instance(f"{name}.fusion", options.fusion, Fusion)
+
+
 def _head(options: Greedy | Beam) -> None:
     if options.head is not None:
         _one_of(f"{type(options).__name__}.head", options.head, HEADS)
 
 
 def _one_of(name: str, value: object, accepted: tuple[str, ...]) -> None:
-    if value not in accepted:
+    if not isinstance(value, str) or value not in accepted:
         raise DecodingError(f"{name} is one of {', '.join(map(repr, accepted))}, not {value!r}.")
 
 
@@ -210,5 +222,22 @@ def _whole(name: str, value: object, *, optional: bool = False) -> None:
 
 
 def _number(name: str, value: object) -> None:
-    if not isinstance(value, int | float) or not math.isfinite(value):
-        raise DecodingError(f"{name} is a number, not {value!r}.")
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not abs(value) < LARGEST:
+        raise DecodingError(f"{name} is a number of a sensible size, not {_shown(value)}.")
+
+
+def _positive(name: str, value: object) -> None:
+    _number(name, value)
+    if not value > 0:
+        raise DecodingError(f"{name} is a number above 0, not {_shown(value)}.")
+
+
+def _instance(name: str, value: object, kind: type) -> None:
+    if not isinstance(value, kind):
+        raise DecodingError(f"{name} is a {kind.__name__}, not {_shown(value)}.")
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) < 60 else f"a {type(value).__name__} that is too long to show"

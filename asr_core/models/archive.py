@@ -195,7 +195,7 @@ def _read(archive: tarfile.TarFile, members: dict[str, tarfile.TarInfo], name: s
     if member.size > limit:
         raise ModelError(f"{name} in the archive is {member.size >> 20} MB; at most {limit >> 20} MB are read.")
     file = archive.extractfile(member)
-    data = file.read(limit + 1) if file else b""
+    data = file.read(member.size + 1) if file else b""
     if len(data) != member.size:
         raise ModelError(f"{name} in the archive is incomplete; fetch the archive again.")
     return data

@@ -120,11 +120,17 @@ def locate(
     """
     if str(source) == DEMO:
         return DEMO_FOLDER
-    path = Path(source).expanduser()
-    if str(source) and (path.is_dir() or path.suffix == ".nemo"):
-        if not path.exists():
-            raise ModelError(f"There is no file {path}; a .nemo archive is expected there.")
+    if not isinstance(source, str | Path):
+        raise ModelError(f"A model is named by a text or a path, not by {type(source).__name__}; it is {ACCEPTED}.")
+    try:
+        path = Path(source).expanduser()
+        is_there, is_folder = bool(str(source)) and path.exists(), path.is_dir()
+    except (OSError, ValueError, RuntimeError):  # too long, a NUL, an unknown home
+        raise ModelError(f"{str(source)[:60]!r} is not a model; a model is {ACCEPTED}.") from None
+    if is_there and (is_folder or path.suffix == ".nemo"):
         return path
+    if path.suffix == ".nemo":
+        raise ModelError(f"There is no file {path}; a .nemo archive is expected there.")
     if _HUB_ID.fullmatch(str(source)):
         from asr_core.models.hub import fetch
 
