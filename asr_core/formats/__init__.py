@@ -31,6 +31,12 @@ def write(
     """
     name = getattr(path, "name", None) if hasattr(path, "write") else path
     target = Path(name) if isinstance(name, str | os.PathLike) else None
+    if format is not None and not isinstance(format, str):
+        raise FormatError(f"Formats are {', '.join(FORMATS)}; {format!r} is none of them.")
+    if target is None and not hasattr(path, "write"):
+        raise FormatError(f"A transcript is written to a path or an open text file, not to {path!r}.")
+    if not isinstance(transcript, Transcript):
+        raise FormatError(f"A Transcript is written, not {type(transcript).__name__}.")
     module = FORMATS.get((format or (target.suffix[1:] if target else "")).lower())
     if module is None:
         given = repr(format) if format else f"the name {str(target)!r}" if target else "a file without a name"
@@ -44,11 +50,14 @@ def write(
 
 def _replace(path: Path, text: str) -> None:
     """Write beside the file and rename, so that no reader sees half of it."""
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    beside = path.with_name(f".{secrets.token_hex(8)}.part") if path.name else path
     try:
         # A lone surrogate has no UTF-8; it is written as "?".
         beside.write_bytes(text.encode("utf-8", "replace"))
         beside.replace(path)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        raise FormatError(f"{path} cannot be written: {error.strerror or error}.") from error
+    except (OSError, ValueError) as error:  # a ValueError is a name with a NUL or a lone surrogate
+        reason = getattr(error, "strerror", None) or error
+        raise FormatError(f"{str(path)[:80]!r} cannot be written: {reason}.") from error
+    finally:
+        if beside != path:
+            beside.unlink(missing_ok=True)

@@ -109,3 +109,18 @@ def test_exports_of_unknown_formats(format, tmp_path):
     document = documents.add(SAMPLES / "sandwich.flac", "a.flac", move=False)
     with pytest.raises(asr_core.FormatError):
         export(document, format)
+
+
+@pytest.mark.parametrize("path", ["a\0.srt", "\ud800.srt", "x" * 300 + ".srt", "", ".", "/", None, 5, b"a.srt"])
+def test_paths_that_cannot_be_written(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(asr_core.FormatError):
+        asr_core.formats.write(asr_core.Transcript(), path, format="srt")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_only_transcripts_are_written(tmp_path):
+    with pytest.raises(asr_core.FormatError):
+        asr_core.formats.write("text", tmp_path / "a.srt")
+    with pytest.raises(asr_core.FormatError):
+        asr_core.formats.write(asr_core.Transcript(), tmp_path / "a.srt", format=5)
