@@ -16,6 +16,7 @@ from asr_core import features as front_end
 from asr_core.aligning import PIECE, Piece, pieces
 from asr_core.alignment import Hypothesis, Transcript
 from asr_core.audio import AudioWarning, as_samples
+from asr_core.batching import Recording, Work
 from asr_core.decoding import beam, forced, greedy, maes
 from asr_core.decoding.ctc_paths import fold
 from asr_core.decoding.fusion import fuse
@@ -189,7 +190,7 @@ class Recognizer:
         unless there is one recording."""
         self._head(decoding)
         recordings = [self._recording(audio, sample_rate, chunking) for audio in audios]
-        work = _Work(recordings, list(resume.state) if resume is not None else [])
+        work = Work(recordings, list(resume.state) if resume is not None else [])
         started = time.perf_counter()
 
         def results() -> list[Transcript]:
@@ -320,7 +321,7 @@ class Recognizer:
 
     def _aligned(
         self,
-        recording: _Recording,
+        recording: Recording,
         spans: list[Window],
         found: list[Hypothesis],
         segmentation: Segmentation,
@@ -346,7 +347,7 @@ class Recognizer:
         timings["encoder"] = timings.get("encoder", 0.0) + time.perf_counter() - t1
         return encoded
 
-    def _recording(self, audio: Any, sample_rate: int, chunking: Chunking) -> _Recording:
+    def _recording(self, audio: Any, sample_rate: int, chunking: Chunking) -> Recording:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", AudioWarning)
             samples = as_samples(audio, sample_rate, self.info.sample_rate)
@@ -356,7 +357,7 @@ class Recognizer:
                 said.append(str(warning.message))
             else:
                 warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
-        return _Recording(samples, tuple(windows(samples, self.info.sample_rate, chunking, self._grid)), tuple(said))
+        return Recording(samples, tuple(windows(samples, self.info.sample_rate, chunking, self._grid)), tuple(said))
 
     def _hear(self, pieces: list[np.ndarray], decoding: Decoding, timings: dict[str, float]) -> list[list[Hypothesis]]:
         """The hypotheses of each piece, best first; all go through the encoder at once."""
@@ -368,7 +369,7 @@ class Recognizer:
 
     def _finish(
         self,
-        recording: _Recording,
+        recording: Recording,
         found: list[list[Hypothesis]],
         decoding: Decoding,
         segmentation: Segmentation,
@@ -425,47 +426,3 @@ class Recognizer:
 def _summed(*timings: dict[str, float]) -> dict[str, float]:
     together = {stage: seconds for part in timings for stage, seconds in part.items()}
     return {**together, "total": sum(together.values())}
-
-
-@dataclass(frozen=True)
-class _Recording:
-    samples: np.ndarray
-    spans: tuple[Window, ...]
-    warnings: tuple[str, ...]
-
-
-class _Work:
-    """The windows of some recordings, in order, and what was heard in those that are done."""
-
-    def __init__(self, recordings: Sequence[_Recording], done: list[list[Hypothesis]]) -> None:
-        self._recordings = recordings
-        self._all = [(recording, span) for recording in recordings for span in recording.spans]
-        self.done = done
-        self.timings: dict[str, float] = {}
-
-    @property
-    def samples(self) -> int:
-        return sum(span.last - span.first for _, span in self._all)
-
-    @property
-    def samples_done(self) -> int:
-        return sum(span.last - span.first for _, span in self._all[: len(self.done)])
-
-    def next(self, limit: int) -> list[np.ndarray] | None:
-        """The next windows that fit a batch of `limit` padded samples (at least one); None when all are done."""
-        batch: list[np.ndarray] = []
-        for recording, span in self._all[len(self.done) :]:
-            piece = recording.samples[span.start : span.end]
-            longest = max(map(len, [*batch, piece]))
-            if batch and longest * (len(batch) + 1) > limit:
-                break
-            batch.append(piece)
-        return batch or None
-
-    def add(self, found: list[list[Hypothesis]]) -> None:
-        self.done += found
-
-    def by_recording(self) -> list[list[list[Hypothesis]]]:
-        """What was heard so far, by recording."""
-        rest = iter(self.done)
-        return [[h for _, h in zip(recording.spans, rest, strict=False)] for recording in self._recordings]
