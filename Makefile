@@ -4,6 +4,7 @@
 #   make test                               ruff, then all tests, the browser's last
 #   make lint | format                      ruff alone
 #   make screenshot                         the picture of the README, from the real app
+#   make eval-model                         how well the model in the box does, from the committed clips
 #   make clean                              forget the set-up
 
 HOST ?= 127.0.0.1
@@ -18,7 +19,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # One process a core; MLX and OpenBLAS share the cores within each.
 WORKERS ?= 2
 
-.PHONY: run test lint format screenshot clean
+.PHONY: run test lint format screenshot eval-model clean
 .DEFAULT_GOAL := run
 
 run: $(VENV)/.app $(VENV)/.system
@@ -38,6 +39,9 @@ format: $(VENV)/.dev
 
 screenshot: $(VENV)/.dev $(VENV)/.system $(VENV)/.browser
 	$(BIN)/python tests/browser/screenshot.py
+
+eval-model: $(VENV)/.dev $(VENV)/.system
+	$(BIN)/python -m assets.demo_model.training.evaluate
 
 clean:
 	rm -rf $(VENV)
