@@ -26,15 +26,15 @@ from asr_core.engine import Engine
 from asr_core.errors import Cancelled, DecodingError
 from asr_core.longform import Chunking, Window, join, windows
 from asr_core.models.config import ParakeetConfig
-
-if TYPE_CHECKING:
-    from asr_core.models.parakeet import Parakeet
 from asr_core.models.registry import ModelInfo
 from asr_core.progress import OnProgress, Progress
 from asr_core.segmentation import Segmentation
 from asr_core.text import Vocabulary
 from asr_core.tokenizer import Tokenizer
 from asr_core.wording import build_transcript
+
+if TYPE_CHECKING:
+    from asr_core.models.parakeet import Parakeet
 
 #: Seconds of padded audio that go through the encoder together; small on a CPU, where a batch gains little and a
 #: cancelled job should stop soon.
@@ -186,8 +186,13 @@ class Recognizer:
         cancel: threading.Event | None = None,
         resume: Cancelled | None = None,
     ) -> list[Transcript]:
-        """Like `transcribe` for several recordings; each gets what it gets alone. `Cancelled.partial` is a list then,
-        unless there is one recording."""
+        """What was said in several recordings; each gets what it gets alone.
+
+        Args:
+            As for `transcribe`; seconds of progress are those of all recordings together.
+        Raises:
+            As `transcribe`; `Cancelled.partial` is a list, unless there is one recording.
+        """
         self._head(decoding)
         recordings = [self._recording(audio, sample_rate, chunking) for audio in audios]
         work = Work(recordings, list(resume.state) if resume is not None else [])
