@@ -22,6 +22,7 @@ from asr_core.errors import (
     ModelError,
     StoreError,
 )
+from asr_core.inspection import FrameScores
 from asr_core.loading import Runtime, load_model, runtime
 from asr_core.longform import Chunking
 from asr_core.metrics import BoundaryReport, ErrorRate, boundary_errors, word_error_rate
@@ -44,6 +45,7 @@ __all__ = [
     "DecodingError",
     "ErrorRate",
     "FormatError",
+    "FrameScores",
     "Fusion",
     "Greedy",
     "Hypothesis",

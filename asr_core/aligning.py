@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
-from asr_core.alignment import Word
+from asr_core.alignment import Hypothesis, Transcript, Word
+from asr_core.batching import Recording
+from asr_core.decoding.options import Confidence, Greedy
+from asr_core.errors import Cancelled
+from asr_core.longform import Window, join
+from asr_core.progress import OnProgress, Progress
+from asr_core.segmentation import Segmentation
+
+if TYPE_CHECKING:
+    from asr_core.recognizer import Recognizer
 
 #: Seconds that are aligned in one piece, at most, where anchors allow.
 PIECE = 30.0
@@ -21,6 +33,56 @@ class Piece:
     text: str
     start: float
     end: float
+
+
+def align(
+    recognizer: Recognizer,
+    recording: Recording,
+    text: str,
+    head: str,
+    segmentation: Segmentation,
+    confidence: Confidence,
+    on_progress: OnProgress | None,
+    cancel: threading.Event | None,
+) -> Transcript:
+    """The most probable path of a text's tokens through a head's lattice; the work behind `Recognizer.align`.
+
+    Raises:
+        DecodingError: a part of the text has more tokens than its audio can hold.
+        Cancelled: with the parts that were done.
+    """
+    rate, grid, samples = recognizer.info.sample_rate, recognizer.frame_samples, recording.samples
+    duration = len(samples) / rate
+    parts = [Piece(text, 0.0, duration)]
+    if duration > 2 * PIECE:
+        heard = recognizer.transcribe(samples, sample_rate=rate, on_progress=on_progress, cancel=cancel)
+        parts = pieces(text, heard.words, duration)
+    edges = [round(part.start * rate) // grid * grid for part in parts] + [len(samples)]
+    spans: list[Window] = []
+    found: list[Hypothesis] = []
+
+    def result() -> Transcript:
+        whole = join(found, spans, recognizer.vocabulary, grid, rate)
+        made = recognizer.transcript([whole], duration=duration, segmentation=segmentation, confidence=confidence)
+        said = recording.warnings
+        if unknown := recognizer.tokenizer.unknown_characters(text):
+            said += (f"The model cannot write {' '.join(unknown)}; that part of the text has no tokens of its own.",)
+        cuts = tuple(span.first / rate for span in spans[1:])
+        return replace(made, decoding=Greedy(head=head, confidence=confidence), warnings=said, cuts=cuts)
+
+    for part, (start, end) in zip(parts, pairwise(edges), strict=True):
+        if cancel is not None and cancel.is_set():
+            raise Cancelled(result())
+        if on_progress is not None:
+            on_progress(Progress(start / rate, duration, "align"))
+        encoded, lengths = recognizer.encode_audio([samples[start:end]])
+        found.append(
+            recognizer.force(encoded[:, : lengths[0]], recognizer.tokenizer.encode(part.text), head, confidence)
+        )
+        spans.append(Window(start, end, start, end))
+    if on_progress is not None:
+        on_progress(Progress(duration, duration, "align"))
+    return result()
 
 
 def pieces(text: str, heard: Sequence[Word], duration: float, length: float = PIECE) -> list[Piece]:

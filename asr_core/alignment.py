@@ -85,6 +85,7 @@ class Transcript:
         warnings: sentences for a person, for example that a file ended early.
         cuts: seconds at which long audio was cut.
         timings: seconds of work by stage ("features", "encoder", "decoder", "total").
+        hypothesis: what the decoder said, in encoder frames; None where the transcript came from a file.
     """
 
     text: str = ""
@@ -100,3 +101,4 @@ class Transcript:
     warnings: tuple[str, ...] = ()
     cuts: tuple[float, ...] = ()
     timings: dict[str, float] = field(default_factory=dict, compare=False)
+    hypothesis: Hypothesis | None = field(default=None, compare=False, repr=False)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from asr_core.alignment import Hypothesis
-from asr_core.longform import Window
+from asr_core.audio import AudioWarning, as_samples
+from asr_core.longform import Chunking, Window, windows
 
 
 @dataclass(frozen=True)
@@ -18,6 +21,25 @@ class Recording:
     samples: np.ndarray
     spans: tuple[Window, ...]
     warnings: tuple[str, ...]
+
+
+def prepare(audio: Any, sample_rate: int, model_rate: int, chunking: Chunking, grid: int) -> Recording:
+    """Read audio and cut it into windows; what is wrong with it becomes the recording's warnings.
+
+    Args:
+        audio: 1-D samples at `sample_rate`, or anything `read_audio` takes.
+        grid: samples of one encoder frame.
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", AudioWarning)
+        samples = as_samples(audio, sample_rate, model_rate)
+    said = []
+    for warning in caught:
+        if issubclass(warning.category, AudioWarning):
+            said.append(str(warning.message))
+        else:
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+    return Recording(samples, tuple(windows(samples, model_rate, chunking, grid)), tuple(said))
 
 
 class Work:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from asr_core import aligning, inspection, transcribing
 from asr_core import features as front_end
-from asr_core.aligning import PIECE, Piece, pieces
 from asr_core.alignment import Hypothesis, Transcript
-from asr_core.audio import AudioWarning, as_samples
-from asr_core.batching import Recording, Work
+from asr_core.audio import as_samples
+from asr_core.batching import Recording, prepare
 from asr_core.decoding import beam, forced, greedy, maes
 from asr_core.decoding.ctc_paths import fold
 from asr_core.decoding.fusion import fuse
@@ -24,10 +23,11 @@ from asr_core.decoding.options import Beam, Confidence, Decoding, Greedy, Maes
 from asr_core.decoding.steps import replay
 from asr_core.engine import Engine
 from asr_core.errors import Cancelled, DecodingError
-from asr_core.longform import Chunking, Window, join, windows
+from asr_core.inspection import FrameScores
+from asr_core.longform import Chunking
 from asr_core.models.config import ParakeetConfig
 from asr_core.models.registry import ModelInfo
-from asr_core.progress import OnProgress, Progress
+from asr_core.progress import OnProgress
 from asr_core.segmentation import Segmentation
 from asr_core.text import Vocabulary
 from asr_core.tokenizer import Tokenizer
@@ -35,10 +35,6 @@ from asr_core.wording import build_transcript
 
 if TYPE_CHECKING:
     from asr_core.models.parakeet import Parakeet
-
-#: Seconds of padded audio that go through the encoder together; small on a CPU, where a batch gains little and a
-#: cancelled job should stop soon.
-BATCH_SECONDS = {"CPU": 30.0, "Metal": 240.0}
 
 
 @dataclass(frozen=True)
@@ -92,7 +88,7 @@ class Recognizer:
         Raises:
             DecodingError: the model lacks the head, or a setting does not fit it.
         """
-        head = self._head(decoding)
+        head = self.head_of(decoding)
         source = self._model.transducer if head != "ctc" else None
         ceiling = maes.CEILING if isinstance(decoding, Maes) else 1 - 1e-2
         fused = fuse(decoding.fusion, len(self.vocabulary), self.tokenizer.encode, ceiling=ceiling)
@@ -138,6 +134,45 @@ class Recognizer:
         if not made:
             return Transcript(duration=duration, model=self.info.source, language=self._language())
         return replace(made[0], alternatives=tuple(made[1:]))
+
+    def force(self, encoded: np.ndarray, labels: Sequence[int], head: str, confidence: Confidence) -> Hypothesis:
+        """The best path of known labels through a head's lattice.
+
+        Args:
+            encoded: (1, frames, width) float32, all frames valid.
+        Raises:
+            DecodingError: more labels than the frames can hold.
+        """
+        wanted = np.array(labels, np.int64)
+        if head == "ctc":
+            log_probs = self.ctc_log_probs(encoded)[0]
+            path, score = forced.ctc(log_probs, wanted)
+            return fold(path, log_probs, confidence, score)
+        transducer = self._model.transducer
+        projected = transducer.joint.project_encoder(encoded)
+        return replay(projected, [[forced.transducer(projected[0], wanted, transducer)]], transducer, confidence)[0][0]
+
+    def encode_audio(
+        self, pieces: Sequence[np.ndarray], timings: dict[str, float] | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Features and encoder of some pieces of audio, all at once; adds the seconds of both to `timings`."""
+        started = time.perf_counter()
+        features, lengths = self.features(pieces)
+        between = time.perf_counter()
+        encoded = self.encode(features, lengths)
+        if timings is not None:
+            timings["features"] = timings.get("features", 0.0) + between - started
+            timings["encoder"] = timings.get("encoder", 0.0) + time.perf_counter() - between
+        return encoded
+
+    def recording(self, audio: Any, sample_rate: int, chunking: Chunking) -> Recording:
+        """Audio at the model's rate and the windows it is heard in."""
+        return prepare(audio, sample_rate, self.info.sample_rate, chunking, self.frame_samples)
+
+    @property
+    def frame_samples(self) -> int:
+        """Samples of one encoder frame."""
+        return self.config.features.hop * self.config.encoder.subsampling
 
     # From audio to text.
 
@@ -193,31 +228,9 @@ class Recognizer:
         Raises:
             As `transcribe`; `Cancelled.partial` is a list, unless there is one recording.
         """
-        self._head(decoding)
-        recordings = [self._recording(audio, sample_rate, chunking) for audio in audios]
-        work = Work(recordings, list(resume.state) if resume is not None else [])
-        started = time.perf_counter()
-
-        def results() -> list[Transcript]:
-            spent = {**work.timings, "total": time.perf_counter() - started}
-            return [
-                self._finish(recording, found, decoding, segmentation, spent)
-                for recording, found in zip(recordings, work.by_recording(), strict=True)
-            ]
-
-        def report(samples: int) -> None:
-            if on_progress is not None:
-                rate = self.info.sample_rate
-                on_progress(Progress(samples / rate, work.samples / rate, "transcribe"))
-
-        while (waiting := work.next(self._batch_samples)) is not None:
-            report(work.samples_done)
-            if cancel is not None and cancel.is_set():
-                partial = results()
-                raise Cancelled(partial[0] if len(partial) == 1 else partial, state=tuple(work.done))
-            work.add(self._hear(waiting, decoding, work.timings))
-        report(work.samples)
-        return results()
+        self.head_of(decoding)
+        recordings = [self.recording(audio, sample_rate, chunking) for audio in audios]
+        return transcribing.batch(self, recordings, decoding, segmentation, on_progress, cancel, resume)
 
     def decode_all(
         self,
@@ -238,32 +251,9 @@ class Recognizer:
             As `transcribe`; `Cancelled.partial` is the list of what each decoder had.
         """
         for decoding in decodings:
-            self._head(decoding)
-        recording = self._recording(audio, sample_rate, chunking)
-        found: list[list[list[Hypothesis]]] = [[] for _ in decodings]
-        shared: dict[str, float] = {}
-        own: list[dict[str, float]] = [{} for _ in decodings]
-        rate, total = self.info.sample_rate, len(recording.samples) / self.info.sample_rate
-
-        def results() -> list[Transcript]:
-            return [
-                self._finish(recording, each, decoding, segmentation, _summed(shared, times))
-                for each, decoding, times in zip(found, decodings, own, strict=True)
-            ]
-
-        for span in recording.spans:
-            if on_progress is not None:
-                on_progress(Progress(span.first / rate, total, "transcribe"))
-            encoded = self._encoded([recording.samples[span.start : span.end]], shared)
-            for each, decoding, times in zip(found, decodings, own, strict=True):
-                if cancel is not None and cancel.is_set():
-                    raise Cancelled(results())
-                started = time.perf_counter()
-                each += self.decode(*encoded, decoding)
-                times["decoder"] = times.get("decoder", 0.0) + time.perf_counter() - started
-        if on_progress is not None:
-            on_progress(Progress(total, total, "transcribe"))
-        return results()
+            self.head_of(decoding)
+        recording = self.recording(audio, sample_rate, chunking)
+        return transcribing.every(self, recording, decodings, segmentation, on_progress, cancel)
 
     def align(
         self,
@@ -289,120 +279,60 @@ class Recognizer:
         Raises:
             DecodingError: the text has more tokens than the audio can hold, or the model lacks the head.
         """
-        head = self._head(Greedy(head=head or ("ctc" if "ctc" in self.info.heads else None)))
-        recording = self._recording(audio, sample_rate, Chunking())
-        rate, samples = self.info.sample_rate, recording.samples
-        duration = len(samples) / rate
-        parts = [Piece(text, 0.0, duration)]
-        if duration > 2 * PIECE:
-            heard = self.transcribe(samples, sample_rate=rate, on_progress=on_progress, cancel=cancel)
-            parts = pieces(text, heard.words, duration)
-        edges = [round(part.start * rate) // self._grid * self._grid for part in parts] + [len(samples)]
-        spans, found = [], []
-        for part, (start, end) in zip(parts, pairwise(edges), strict=True):
-            if cancel is not None and cancel.is_set():
-                raise Cancelled(self._aligned(recording, spans, found, segmentation, confidence, text))
-            if on_progress is not None:
-                on_progress(Progress(start / rate, duration, "align"))
-            encoded, lengths = self._encoded([samples[start:end]], {})
-            found.append(self._forced(encoded[:, : lengths[0]], self.tokenizer.encode(part.text), head, confidence))
-            spans.append(Window(start, end, start, end))
-        if on_progress is not None:
-            on_progress(Progress(duration, duration, "align"))
-        return self._aligned(recording, spans, found, segmentation, confidence, text)
+        head = self.head_of(Greedy(head=head or ("ctc" if "ctc" in self.info.heads else None)))
+        recording = self.recording(audio, sample_rate, Chunking())
+        return aligning.align(self, recording, text, head, segmentation, confidence, on_progress, cancel)
+
+    def inspect(
+        self, audio: Any, transcript: Transcript, start: float, end: float, *, sample_rate: int = 16_000
+    ) -> FrameScores:
+        """What the transcript's own head thought at each frame between two times.
+
+        The audio of that span is encoded again, in the windows it was heard in.
+
+        Args:
+            audio: the whole recording the transcript belongs to.
+            start, end: seconds.
+        Raises:
+            AudioError, DecodingError: the span is not one, or the model lacks the head the transcript was decoded with.
+        """
+        head = self.head_of(Greedy(head=getattr(transcript.decoding, "head", None)))
+        if not (math.isfinite(start) and math.isfinite(end) and 0 <= start < end):
+            raise DecodingError(
+                f"A span to inspect starts at 0 or later and ends after its start, not {start} to {end}."
+            )
+        grid, rate = self.frame_samples, self.info.sample_rate
+        samples = as_samples(audio, sample_rate, rate)
+        path = inspection.path_of(transcript, self.config.frame_seconds)
+        parts = []
+        for window in inspection.windows_of(samples, transcript, rate, grid):
+            offset = window.start // grid
+            first, last = max(window.first, int(start * rate)) // grid, min(window.last, math.ceil(end * rate)) / grid
+            if last <= first:
+                continue
+            encoded, lengths = self.encode_audio([samples[window.start : window.end]])
+            within = inspection.between(path, offset, math.ceil(window.end / grid))
+            scores = self._frame_scores(encoded[0, : lengths[0]], within, head)
+            parts.append(inspection.cut(scores, first - offset, math.ceil(last) - offset, offset))
+        if not parts:
+            duration = len(samples) / rate
+            raise DecodingError(f"The span from {start} to {end} s lies outside the recording of {duration:.3f} s.")
+        return inspection.joined(parts)
 
     # Inside.
 
-    def _forced(self, encoded: np.ndarray, labels: Sequence[int], head: str, confidence: Confidence) -> Hypothesis:
-        """The path of labels through one piece of audio, (1, frames, width)."""
-        wanted = np.array(labels, np.int64)
+    def _frame_scores(self, encoded: np.ndarray, path: Hypothesis, head: str) -> FrameScores:
+        """Of one window, (frames, width), along its part of a path."""
         if head == "ctc":
-            log_probs = self.ctc_log_probs(encoded)[0]
-            path, score = forced.ctc(log_probs, wanted)
-            return fold(path, log_probs, confidence, score)
+            return inspection.ctc(self.ctc_log_probs(encoded[None])[0], path, self.config.frame_seconds)
         transducer = self._model.transducer
         projected = transducer.joint.project_encoder(encoded)
-        return replay(projected, [[forced.transducer(projected[0], wanted, transducer)]], transducer, confidence)[0][0]
-
-    def _aligned(
-        self,
-        recording: Recording,
-        spans: list[Window],
-        found: list[Hypothesis],
-        segmentation: Segmentation,
-        confidence: Confidence,
-        text: str,
-    ) -> Transcript:
-        whole = join(found, spans, self.vocabulary, self._grid, self.info.sample_rate)
-        duration = len(recording.samples) / self.info.sample_rate
-        made = self.transcript([whole], duration=duration, segmentation=segmentation, confidence=confidence)
-        said = recording.warnings
-        if unknown := self.tokenizer.unknown_characters(text):
-            said += (f"The model cannot write {' '.join(unknown)}; that part of the text has no tokens of its own.",)
-        cuts = tuple(span.first / self.info.sample_rate for span in spans[1:])
-        return replace(made, warnings=said, cuts=cuts)
-
-    def _encoded(self, pieces: list[np.ndarray], timings: dict[str, float]) -> tuple[np.ndarray, np.ndarray]:
-        """Encoder output of some pieces of audio, all at once; adds to the timings."""
-        t0 = time.perf_counter()
-        features, lengths = self.features(pieces)
-        t1 = time.perf_counter()
-        encoded = self.encode(features, lengths)
-        timings["features"] = timings.get("features", 0.0) + t1 - t0
-        timings["encoder"] = timings.get("encoder", 0.0) + time.perf_counter() - t1
-        return encoded
-
-    def _recording(self, audio: Any, sample_rate: int, chunking: Chunking) -> Recording:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", AudioWarning)
-            samples = as_samples(audio, sample_rate, self.info.sample_rate)
-        said = []
-        for warning in caught:
-            if issubclass(warning.category, AudioWarning):
-                said.append(str(warning.message))
-            else:
-                warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
-        return Recording(samples, tuple(windows(samples, self.info.sample_rate, chunking, self._grid)), tuple(said))
-
-    def _hear(self, pieces: list[np.ndarray], decoding: Decoding, timings: dict[str, float]) -> list[list[Hypothesis]]:
-        """The hypotheses of each piece, best first; all go through the encoder at once."""
-        encoded = self._encoded(pieces, timings)
-        started = time.perf_counter()
-        found = self.decode(*encoded, decoding)
-        timings["decoder"] = timings.get("decoder", 0.0) + time.perf_counter() - started
-        return found
-
-    def _finish(
-        self,
-        recording: Recording,
-        found: list[list[Hypothesis]],
-        decoding: Decoding,
-        segmentation: Segmentation,
-        timings: dict[str, float],
-    ) -> Transcript:
-        spans = recording.spans[: len(found)]
-        rate = self.info.sample_rate
-        # The N-best of a recording that was cut would be one of all combinations: only its best is joined.
-        whole = found[0] if len(found) == 1 else [join([h[0] for h in found], spans, self.vocabulary, self._grid, rate)]
-        made = self.transcript(
-            whole, duration=len(recording.samples) / rate, segmentation=segmentation, confidence=decoding.confidence
-        )
-        cuts = tuple(span.first / rate for span in recording.spans[1:])
-        return replace(made, decoding=decoding, warnings=recording.warnings, cuts=cuts, timings=timings)
-
-    @property
-    def _grid(self) -> int:
-        """Samples of one encoder frame."""
-        return self.config.features.hop * self.config.encoder.subsampling
-
-    @property
-    def _batch_samples(self) -> int:
-        return int(BATCH_SECONDS.get(self.info.device, 30.0) * self.info.sample_rate)
+        return inspection.transducer(projected, path, transducer, self.config.frame_seconds)
 
     def _language(self) -> str | None:
         return self.info.languages[0] if self.info.languages and len(self.info.languages) == 1 else None
 
-    def _head(self, decoding: Decoding) -> str:
+    def head_of(self, decoding: Decoding) -> str:
         """The head that `decoding` asks for, checked; also that its other settings fit."""
         if not isinstance(decoding, Greedy | Beam | Maes):
             raise DecodingError(f"decoding is a Greedy, Beam or Maes value, not {type(decoding).__name__}.")
@@ -426,8 +356,3 @@ class Recognizer:
     def _no_head(self, head: str) -> DecodingError:
         has = " and ".join(self.info.heads)
         return DecodingError(f"{self.info.name} has no {head} head; it has {has}.")
-
-
-def _summed(*timings: dict[str, float]) -> dict[str, float]:
-    together = {stage: seconds for part in timings for stage, seconds in part.items()}
-    return {**together, "total": sum(together.values())}

@@ -42,6 +42,7 @@ def build_transcript(
         tokens=tuple(token for token in tokens if token.text or not vocabulary.is_special(token.id)),
         score=hypothesis.score,
         duration=duration,
+        hypothesis=hypothesis,
     )
 
 
