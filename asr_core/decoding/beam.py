@@ -57,7 +57,7 @@ def transducer(
         durations = np.take_along_axis(all_durations.reshape(batch, -1), chosen, axis=1)
         labels = np.where(np.isfinite(scores), labels, NOTHING)
         hypotheses.add(parents, labels, scores, durations)
-        hypotheses.recombine()
+        hypotheses.recombine(apart=limit == 1)
 
         emitted = np.where((labels != head.blank) & np.isfinite(hypotheses.scores), labels, NOTHING)
         origin = (np.arange(batch)[:, None] * beam + parents).ravel()

@@ -97,16 +97,22 @@ class Hypotheses:
         self.frames = frames + durations
         self.on_frame = np.where(durations > 0, 0, on_frame + is_label)
 
-    def recombine(self) -> None:
+    def recombine(self, *, apart: bool = False) -> None:
         """Merge slots that stand for the same labels at the same place.
 
         Their probabilities are summed into the best of them; for CTC the best is kept, as NeMo does.
+
+        Args:
+            apart: keep a slot that has emitted a label on its frame apart from one that has not. NeMo merges them;
+                where one label a frame is all there may be, the merged one could say more, or less, than its parts.
         """
         if self.beam == 1:
             return
         same = self._pairs(self.hashes) & self._pairs(self.last_labels) & self._pairs(self.lengths)
         if self.kind == "tdt":
             same &= self._pairs(self.frames)
+        if apart:
+            same &= self._pairs(self.on_frame)
         alive = np.isfinite(self.scores)
         same &= alive[:, :, None] & alive[:, None, :]
         group = np.where(same, self.scores[:, None, :], -np.inf)
