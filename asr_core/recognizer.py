@@ -89,6 +89,8 @@ class Recognizer:
             DecodingError: the model lacks the head, or a setting does not fit it.
         """
         head = self.head_of(decoding)
+        if not len(encoded):
+            return []
         source = self._model.transducer if head != "ctc" else None
         ceiling = maes.CEILING if isinstance(decoding, Maes) else 1 - 1e-2
         fused = fuse(decoding.fusion, len(self.vocabulary), self.tokenizer.encode, ceiling=ceiling)
