@@ -19,7 +19,7 @@ from asr_core.batching import Recording, prepare
 from asr_core.decoding import beam, forced, greedy, maes
 from asr_core.decoding.ctc_paths import fold
 from asr_core.decoding.fusion import fuse
-from asr_core.decoding.options import Beam, Confidence, Decoding, Greedy, Maes
+from asr_core.decoding.options import MAX_SYMBOLS, Beam, Confidence, Decoding, Greedy, Maes
 from asr_core.decoding.steps import replay
 from asr_core.engine import Engine
 from asr_core.errors import Cancelled, DecodingError
@@ -96,6 +96,8 @@ class Recognizer:
         fused = fuse(decoding.fusion, len(self.vocabulary), self.tokenizer.encode, ceiling=ceiling)
         arguments = (np.asarray(lengths), *([source] if source else []), decoding, fused)
         states = encoded if source else self.ctc_log_probs(encoded)
+        if isinstance(decoding, Greedy) and source and not fused and self._model.device_greedy:
+            return self._decode_on_device(encoded, arguments[0], decoding)
         if isinstance(decoding, Greedy):
             search = greedy.transducer if source else greedy.ctc
             return [[hypothesis] for hypothesis in search(states, *arguments)]
@@ -322,6 +324,13 @@ class Recognizer:
         return inspection.joined(parts)
 
     # Inside.
+
+    def _decode_on_device(self, encoded: np.ndarray, lengths: np.ndarray, decoding: Greedy) -> list[list[Hypothesis]]:
+        head = self._model.transducer
+        limit = decoding.max_symbols or head.max_symbols or MAX_SYMBOLS
+        paths = self._engine.run(self._model.device_greedy.paths, encoded, lengths, limit)
+        projected = head.joint.project_encoder(encoded)
+        return replay(projected, [[path] for path in paths], head, decoding.confidence, rescore=True)
 
     def _frame_scores(self, encoded: np.ndarray, path: Hypothesis, head: str) -> FrameScores:
         """Of one window, (frames, width), along its part of a path."""

@@ -104,29 +104,30 @@ def score(steps: Steps, head: Transducer, options: Confidence) -> Scored:
 
 
 def replay(
-    projected: np.ndarray, paths: list[list[Path]], head: Transducer, options: Confidence
+    projected: np.ndarray, paths: list[list[Path]], head: Transducer, options: Confidence, *, rescore: bool = False
 ) -> list[list[Hypothesis]]:
-    """Log-probs and confidences of the hypotheses a beam found, by walking their paths again.
+    """Log-probs and confidences of the hypotheses a search found, by walking their paths again.
 
     Args:
         projected: (batch, frames, joint width) of the encoder.
         paths: of each item.
+        rescore: score each by the log-probs of its steps, instead of keeping the score of the search.
     Returns:
-        For each item its hypotheses in the same order, each with the score of its search.
+        For each item its hypotheses in the same order.
     """
     flat = [(item, path) for item, found in enumerate(paths) for path in found]
     scores = StepScores(head, options)
     predicted = _predicted(flat, head)
     for row, (item, path) in enumerate(flat):
         before = np.cumsum(path.labels != head.blank) - (path.labels != head.blank)
-        kept = slice(None) if not options.exclude_blank else path.labels != head.blank
+        kept = slice(None) if rescore or not options.exclude_blank else path.labels != head.blank
         frames, labels, durations = path.frames[kept], path.labels[kept], path.durations[kept]
         # With NeMo's own defects a path may count more blanks than there are frames.
         at = np.minimum(frames, projected.shape[1] - 1)
         logits = head.joint.logits(projected[item, at], predicted[row][before[kept]])
         scores.add(Steps(np.full(len(labels), row), frames, labels, durations, logits))
     rest = iter(scores.hypotheses(len(flat)))
-    return [[replace(next(rest), score=path.score) for path in found] for found in paths]
+    return [[next(rest) if rescore else replace(next(rest), score=path.score) for path in found] for found in paths]
 
 
 def _predicted(flat: list[tuple[int, Path]], head: Transducer) -> list[np.ndarray]:

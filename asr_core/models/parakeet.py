@@ -13,6 +13,7 @@ import mlx.nn as nn
 import numpy as np
 from mlx.utils import tree_flatten
 
+from asr_core.decoding.device import DeviceGreedy
 from asr_core.errors import ModelError
 from asr_core.models.config import ParakeetConfig
 from asr_core.models.conformer import ConformerEncoder
@@ -26,7 +27,10 @@ DTYPES = {"float32": mx.float32, "float16": mx.float16, "bfloat16": mx.bfloat16}
 
 @dataclass(frozen=True)
 class Parakeet:
-    """The parts of a loaded model; a head that the model lacks is None."""
+    """The parts of a loaded model; a head that the model lacks is None.
+
+    `device_greedy` is there where a search is faster on the device than on the host: on Metal.
+    """
 
     config: ParakeetConfig
     encoder: ConformerEncoder
@@ -34,6 +38,7 @@ class Parakeet:
     ctc: CtcHead | None
     dtype: str
     parameters: int
+    device_greedy: DeviceGreedy | None = None
 
     def encode(self, features: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Run the encoder.
@@ -77,7 +82,9 @@ def build(
         ctc = CtcHead.from_weights(host, "decoder" if transducer is None else "ctc_decoder", vocabulary_size)
     encoder = _encoder(config, weights, DTYPES[dtype], quantization)
     parameters = sum(_size(name, x, weights, quantization) for name, x in weights.items())
-    return Parakeet(config, encoder, transducer, ctc, dtype, parameters)
+    on_device = transducer is not None and mx.default_device().type == mx.DeviceType.gpu
+    search = DeviceGreedy(transducer) if on_device else None
+    return Parakeet(config, encoder, transducer, ctc, dtype, parameters, search)
 
 
 def _size(name: str, x: mx.array, weights: Mapping[str, mx.array], quantization: Mapping[str, int] | None) -> int:
