@@ -12,6 +12,7 @@ from asr_core.alignment import Hypothesis
 from asr_core.decoding.fusion import Fused, follow
 from asr_core.decoding.hypotheses import NOTHING, Hypotheses, top
 from asr_core.decoding.options import Maes
+from asr_core.decoding.selection import top_as_torch
 from asr_core.decoding.steps import replay
 from asr_core.models.host import log_softmax
 from asr_core.models.transducer import PredictionState, Transducer
@@ -81,15 +82,16 @@ class _Search:
         totals = np.where(extending[..., None], totals, -np.inf)
         totals = hypotheses.drop_duplicates(labels, totals)
         totals[..., -1] = np.where(extending, totals[..., -1], hypotheses.scores)
-        scores, chosen = top(totals.reshape(hypotheses.batch, -1), hypotheses.beam)
+        select = top_as_torch if options.compat == "nemo" else top
+        scores, chosen = select(totals.reshape(hypotheses.batch, -1), hypotheses.beam)
         parents = chosen // count
         labels = np.take_along_axis(labels.reshape(hypotheses.batch, -1), chosen, axis=1)
         hypotheses.add(parents, labels, scores)
         self._emit(parents, np.where(labels == self._head.blank, NOTHING, labels), targets)
         goes_on = (labels >= 0) & (labels != self._head.blank)
         if options.compat == "nemo":
-            # NeMo leaves this mask on its slots while the hypotheses move between them, empty slots included.
-            return extending & (goes_on | ~np.isfinite(scores))
+            # NeMo leaves this mask on its slots while the hypotheses move between them. An empty slot has a label too.
+            return extending & goes_on
         return hypotheses.gather(extending, parents) & goes_on
 
     def _emit(self, parents: np.ndarray, labels: np.ndarray, targets: tuple[np.ndarray, ...]) -> None:
@@ -132,19 +134,20 @@ def candidates(
     Returns:
         (batch, beam, count) totals, best first before automata had a say, and labels.
     """
-    if fused is None:
-        return _pruned(*top(scores[..., None] + log_probs, count), options)
+    # An empty slot keeps the labels of its log-probs, which say whether it stays open: the score is added later.
+    if fused is None or fused.options.pruning == "late":
+        combined = fused.combine(log_probs, extra) if fused else log_probs
+        values, labels = top(combined, count)
+        return _pruned(scores[..., None] + values, options), labels
     combined = fused.combine(log_probs, extra)
-    if fused.options.pruning == "late":
-        return _pruned(*top(scores[..., None] + combined, count), options)
-    acoustic, labels = top(scores[..., None] + log_probs, count)
-    kept = np.isfinite(_pruned(acoustic, labels, options)[0])
+    acoustic, labels = top(log_probs, count)
+    kept = np.isfinite(_pruned(scores[..., None] + acoustic, options))
     totals = scores[..., None] + np.take_along_axis(combined, labels, axis=-1)
     if options.compat == "nemo" and fused.options.blank_lm_score == "lm_weighted_full":
-        totals = totals + np.take_along_axis(log_probs, labels, axis=-1)  # it counts the acoustic score twice
+        totals = totals + acoustic  # it counts the acoustic score twice
     return np.where(kept, totals, -np.inf), labels
 
 
-def _pruned(totals: np.ndarray, labels: np.ndarray, options: Maes) -> tuple[np.ndarray, np.ndarray]:
+def _pruned(totals: np.ndarray, options: Maes) -> np.ndarray:
     worst = totals.max(-1, keepdims=True) - options.expansion_gamma
-    return np.where(totals > worst, totals, -np.inf), labels
+    return np.where(totals > worst, totals, -np.inf)
