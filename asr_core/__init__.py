@@ -10,6 +10,8 @@ Every function may be called from any thread. Importing this package loads neith
 from asr_core import formats
 from asr_core.alignment import Hypothesis, Sentence, Token, Transcript, Word
 from asr_core.audio import AudioInfo, AudioWarning, peaks, probe, read_audio, write_wav
+from asr_core.calibration import Reliability, reliability
+from asr_core.comparison import Comparison, Difference, compare
 from asr_core.decoding.boosting import PhraseBoost
 from asr_core.decoding.ngram_lm import NgramLM
 from asr_core.decoding.options import Beam, Confidence, Fusion, Greedy, Maes
@@ -25,8 +27,9 @@ from asr_core.errors import (
 from asr_core.inspection import FrameScores
 from asr_core.loading import Runtime, load_model, runtime
 from asr_core.longform import Chunking
-from asr_core.metrics import BoundaryReport, ErrorRate, boundary_errors, word_error_rate
+from asr_core.metrics import BoundaryReport, ErrorRate, boundary_errors, character_error_rate, word_error_rate
 from asr_core.models.registry import ModelInfo, list_models
+from asr_core.normalization import Normalization
 from asr_core.progress import Progress
 from asr_core.recognizer import Recognizer
 from asr_core.segmentation import Segmentation
@@ -41,8 +44,10 @@ __all__ = [
     "BoundaryReport",
     "Cancelled",
     "Chunking",
+    "Comparison",
     "Confidence",
     "DecodingError",
+    "Difference",
     "ErrorRate",
     "FormatError",
     "FrameScores",
@@ -53,9 +58,11 @@ __all__ = [
     "ModelError",
     "ModelInfo",
     "NgramLM",
+    "Normalization",
     "PhraseBoost",
     "Progress",
     "Recognizer",
+    "Reliability",
     "Runtime",
     "Segmentation",
     "Sentence",
@@ -64,12 +71,15 @@ __all__ = [
     "Transcript",
     "Word",
     "boundary_errors",
+    "character_error_rate",
+    "compare",
     "formats",
     "list_models",
     "load_model",
     "peaks",
     "probe",
     "read_audio",
+    "reliability",
     "resegment",
     "runtime",
     "word_error_rate",

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from asr_core.alignment import Transcript, Word
+from asr_core.normalization import Normalization
 
 _MATCH, _DELETE, _INSERT = 0, 1, 2
+
+#: Milliseconds between word i of one sequence and every word of another, (words,) int64.
+Apart = Callable[[int], np.ndarray]
+#: Milliseconds beyond which two words are just far apart, and below which equal ones are surely the same.
+FAR, NEAR = 10_000, 100
 
 
 @dataclass(frozen=True)
@@ -61,15 +67,22 @@ class BoundaryReport:
     pairs: int
 
 
-def word_error_rate(reference: str | Transcript, hypothesis: str | Transcript) -> ErrorRate:
+def word_error_rate(
+    reference: str | Transcript,
+    hypothesis: str | Transcript,
+    *,
+    normalization: Normalization = Normalization(),  # noqa: B008 - a frozen value
+) -> ErrorRate:
     """Word error rate by the shortest edit (Levenshtein 1966).
-
-    Words are compared as they are written: "Hello," is not "hello". Normalise both sides first where that is not meant.
 
     Args:
         reference, hypothesis: text, whose words stand between white space, or a transcript.
+        normalization: what counts as the same word; by default only what is written the same.
     """
-    alignment = _align(_texts(reference), _texts(hypothesis))
+    ours, theirs = (
+        [text for word in _texts(side) if (text := normalization.word(word))] for side in (reference, hypothesis)
+    )
+    alignment = tuple(_step(ours, theirs, i, j) for i, j in align_words(ours, theirs))
     count = Counter(pair.operation for pair in alignment)
     words = len(alignment) - count["insert"]
     errors = len(alignment) - count["equal"]
@@ -85,14 +98,21 @@ def word_error_rate(reference: str | Transcript, hypothesis: str | Transcript) -
 
 def matched_words(reference: Transcript, hypothesis: Transcript) -> tuple[tuple[Word, Word], ...]:
     """The words that both transcripts have, as the word alignment pairs them."""
-    ours, theirs = iter(reference.words), iter(hypothesis.words)
-    pairs = []
-    for step in word_error_rate(reference, hypothesis).alignment:
-        a = next(ours) if step.reference is not None else None
-        b = next(theirs) if step.hypothesis is not None else None
-        if a is not None and b is not None and step.operation == "equal":
-            pairs.append((a, b))
-    return tuple(pairs)
+    ours, theirs = reference.words, hypothesis.words
+    pairs = align_words(_texts(reference), _texts(hypothesis), milliseconds_apart(ours, theirs))
+    both = [(ours[i], theirs[j]) for i, j in pairs if i is not None and j is not None]
+    return tuple((a, b) for a, b in both if a.text == b.text)
+
+
+def milliseconds_apart(ours: Sequence[Word], theirs: Sequence[Word]) -> Apart:
+    """How far the middles of words lie apart, for `align_words`."""
+    middles = np.array([500 * (word.start + word.end) for word in theirs])
+
+    def apart(index: int) -> np.ndarray:
+        distance = np.abs(middles - 500 * (ours[index].start + ours[index].end))
+        return np.minimum(np.nan_to_num(distance, nan=FAR), FAR).astype(np.int64)
+
+    return apart
 
 
 def boundary_errors(reference: Transcript, hypothesis: Transcript) -> BoundaryReport:
@@ -118,30 +138,87 @@ def boundary_errors(reference: Transcript, hypothesis: Transcript) -> BoundaryRe
     )
 
 
+def align_words(
+    reference: Sequence[str], hypothesis: Sequence[str], apart: Apart | None = None
+) -> tuple[tuple[int | None, int | None], ...]:
+    """The shortest edit of one word sequence into another (Levenshtein 1966), as pairs of positions.
+
+    Of the shortest edits it is one with the most equal words, and of these the one whose pairs lie closest together.
+
+    Args:
+        apart: milliseconds between word i of the reference and every word of the hypothesis, (len(hypothesis),).
+    Returns:
+        In order; None on the side that lacks a word.
+    """
+    # What is equal at both ends may be set aside, unless the times say that it was said at another place.
+    is_near = (lambda i, j: apart(i)[j] < NEAR) if apart else (lambda i, j: True)
+    shorter = min(len(reference), len(hypothesis))
+    head = 0
+    while head < shorter and reference[head] == hypothesis[head] and is_near(head, head):
+        head += 1
+    tail = 0
+    while (
+        tail < shorter - head
+        and reference[-1 - tail] == hypothesis[-1 - tail]
+        and is_near(len(reference) - 1 - tail, len(hypothesis) - 1 - tail)
+    ):
+        tail += 1
+    a, b = reference[head : len(reference) - tail], hypothesis[head : len(hypothesis) - tail]
+    between = (lambda i: apart(i + head)[head : head + len(b)]) if apart else None
+    middle = _trace(len(a), len(b), _moves(a, b, between))
+    return (
+        *((i, i) for i in range(head)),
+        *((None if i is None else i + head, None if j is None else j + head) for i, j in middle),
+        *((len(reference) - tail + k, len(hypothesis) - tail + k) for k in range(tail)),
+    )
+
+
+def character_error_rate(reference: str, hypothesis: str, *, normalization: Normalization = Normalization()) -> float:  # noqa: B008
+    """Edits of characters, spaces included, over the characters of the reference.
+
+    It can exceed 1. With an empty reference it is the number of characters of the hypothesis.
+    """
+    reference, hypothesis = normalization.text(reference), normalization.text(hypothesis)
+    return edit_distance(reference, hypothesis) / max(len(reference), 1)
+
+
+def edit_distance(a: str, b: str) -> int:
+    """Levenshtein distance of two strings, a column of the table at a time in the bits of integers (Hyyrö 2003)."""
+    if not a:
+        return len(b)
+    everything, last = (1 << len(a)) - 1, 1 << (len(a) - 1)
+    where: dict[str, int] = {}
+    for i, character in enumerate(a):
+        where[character] = where.get(character, 0) | 1 << i
+    up, down, distance = everything, 0, len(a)
+    for character in b:
+        match = where.get(character, 0)
+        diagonal = (((match & up) + up) ^ up) | match | down
+        right, left = down | (everything & ~(diagonal | up)), up & diagonal
+        distance += bool(right & last) - bool(left & last)
+        right, left = (right << 1 | 1) & everything, left << 1 & everything
+        up, down = left | (everything & ~(diagonal | right)), right & diagonal
+    return distance
+
+
+def _step(ours: Sequence[str], theirs: Sequence[str], i: int | None, j: int | None) -> WordPair:
+    a, b = None if i is None else ours[i], None if j is None else theirs[j]
+    if a is None or b is None:
+        return WordPair("insert" if a is None else "delete", a, b)
+    return WordPair("equal" if a == b else "substitute", a, b)
+
+
 def _texts(words: str | Transcript) -> list[str]:
     return words.split() if isinstance(words, str) else [word.text for word in words.words]
 
 
-def _align(reference: Sequence[str], hypothesis: Sequence[str]) -> tuple[WordPair, ...]:
-    """The shortest edit; equal beginnings and ends are set aside, the rest takes one byte a pair of words."""
-    head = _common(reference, hypothesis)
-    tail = _common(reference[head:][::-1], hypothesis[head:][::-1])
-    a, b = reference[head : len(reference) - tail], hypothesis[head : len(hypothesis) - tail]
-    same = [WordPair("equal", word, word) for word in reference]
-    return (*same[:head], *_trace(a, b, _moves(a, b)), *same[len(reference) - tail :])
-
-
-def _common(a: Sequence[str], b: Sequence[str]) -> int:
-    """Length of the common beginning."""
-    return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
-
-
-def _moves(a: Sequence[str], b: Sequence[str]) -> np.ndarray:
+def _moves(a: Sequence[str], b: Sequence[str], apart: Apart | None) -> np.ndarray:
     """(len(a) + 1, len(b) + 1) uint8: the last move of a shortest edit of a[:i] into b[:j].
 
-    Of the shortest edits the one with most equal words: an edit costs more than all equal words together can win.
+    One cost says it all: an edit costs more than all equal words can win, an equal word wins more than all times cost.
     """
-    edit = min(len(a), len(b)) + 1
+    win = (len(a) + len(b) + 1) * FAR if apart else 1
+    edit = (min(len(a), len(b)) + 1) * win
     ids = {word: i for i, word in enumerate({*a, *b})}
     theirs = np.array([ids[word] for word in b], np.int64)
     inserted = np.arange(len(b) + 1) * edit
@@ -149,7 +226,9 @@ def _moves(a: Sequence[str], b: Sequence[str]) -> np.ndarray:
     moves[0], moves[:, 0] = _INSERT, _DELETE
     cost = inserted
     for i, word in enumerate(a, 1):
-        match = cost[:-1] + np.where(theirs == ids[word], -1, edit)
+        match = cost[:-1] + np.where(theirs == ids[word], -win, edit)
+        if apart:
+            match += np.minimum(apart(i - 1), FAR - 1)
         delete = cost[1:] + edit
         best = np.concatenate([[i * edit], np.minimum(match, delete)])
         # An insertion costs one edit more than the cell on the left: a running minimum once that slope is taken out.
@@ -158,18 +237,12 @@ def _moves(a: Sequence[str], b: Sequence[str]) -> np.ndarray:
     return moves
 
 
-def _trace(a: Sequence[str], b: Sequence[str], moves: np.ndarray) -> list[WordPair]:
+def _trace(rows: int, columns: int, moves: np.ndarray) -> list[tuple[int | None, int | None]]:
     """Walk back from the end."""
-    i, j = len(a), len(b)
-    steps = []
+    i, j, steps = rows, columns, []
     while i or j:
         move = moves[i, j]
         i -= move != _INSERT
         j -= move != _DELETE
-        if move == _MATCH:
-            steps.append(WordPair("equal" if a[i] == b[j] else "substitute", a[i], b[j]))
-        elif move == _DELETE:
-            steps.append(WordPair("delete", a[i], None))
-        else:
-            steps.append(WordPair("insert", None, b[j]))
+        steps.append((int(i) if move != _INSERT else None, int(j) if move != _DELETE else None))
     return steps[::-1]
