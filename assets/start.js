@@ -275,6 +275,13 @@ parts.source = ({ root, props, trigger, watch }) => {
 /* A file in each format, made when it is asked for. */
 parts.downloads = ({ root, props, server }) => {
   const problem = h("span", { class: "ts-hint ts-problem", role: "alert" });
+  const hint = h("p", { class: "ts-hint" });
+
+  function say() {
+    const reading = readingShown();
+    const about = reading ? `${reading} is shown, and is what the files hold. ` : "";
+    hint.textContent = `${about}TextGrid opens in Praat and ELAN. TXT has no times.`;
+  }
 
   async function download(format) {
     problem.textContent = "";
@@ -311,9 +318,11 @@ parts.downloads = ({ root, props, server }) => {
             ),
           ),
         ),
-        h("p", { class: "ts-hint" }, "TextGrid opens in Praat and ELAN. TXT has no times."),
+        hint,
         problem,
       ),
     ),
   );
+  on("document", say);
+  say();
 };

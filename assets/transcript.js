@@ -7,6 +7,7 @@ const WORDS_A_BLOCK = 150;
 parts.text = ({ root, element }) => {
   const copy = h("button", { class: "ts-btn ts-tall", type: "button", onclick: onCopy }, "Copy text");
   const prose = h("div", { class: "ts-read", dir: "auto" });
+  const reading = h("span", { class: "ts-tag", hidden: true });
   root.append(
     h(
       "section",
@@ -15,6 +16,7 @@ parts.text = ({ root, element }) => {
         "header",
         {},
         h("h2", {}, "Text"),
+        reading,
         h("span", { class: "ts-dim ts-wide-only" }, "Click a word to hear it"),
         h("span", { class: "ts-grow" }),
         h("div", { class: "ts-actions" }, copy),
@@ -28,6 +30,8 @@ parts.text = ({ root, element }) => {
 
   function build() {
     const words = page.document?.tiers.words;
+    reading.textContent = readingShown();
+    reading.hidden = !reading.textContent;
     nodes = [];
     current = pointed = null;
     if (!words?.length) {

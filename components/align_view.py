@@ -12,6 +12,7 @@ import numpy as np
 from asr_core import Transcript, spectrogram
 from components.documents import Document, Documents, UnknownDocumentError
 from components.part import part
+from components.readings import readings_of
 
 #: Largest spectrogram tile that is drawn, in pixels.
 TILE_WIDTH, TILE_HEIGHT = 1600, 256
@@ -49,7 +50,7 @@ def columns_of(document: Document, known: Any = None) -> dict[str, Any]:
     Args:
         known: name of the audio whose peaks the page already has; they are left out then.
     """
-    audio, transcript = document.audio, document.transcript or Transcript()
+    audio, transcript = document.audio, document.shown or Transcript()
     name = f"{document.id}/{audio.path.name}"
     return {
         "doc": document.id,
@@ -64,6 +65,7 @@ def columns_of(document: Document, known: Any = None) -> dict[str, Any]:
         "hop": audio.hop,
         "peaks": None if known == name else base64.b64encode(audio.peaks).decode("ascii"),
         "tiers": tiers_of(transcript),
+        "readings": readings_of(document),
     }
 
 

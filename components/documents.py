@@ -85,6 +85,7 @@ class Document:
         source: the file as it came. A stranger chose its bytes and its name, so it lies where nothing is served from.
         info: what it is.
         audio, transcript: None before they are made.
+        picked: the reading that is shown: 0 = the best, i = the transcript's i-th alternative.
         seconds: of work for the transcript.
         stopped: what `transcribe` needs to go on, after a cancel.
         revision: +1 with every change.
@@ -97,9 +98,21 @@ class Document:
     info: AudioInfo
     audio: Audio | None = None
     transcript: asr_core.Transcript | None = None
+    picked: int = 0
     seconds: float = 0.0
     stopped: asr_core.Cancelled | None = field(default=None, compare=False)
     revision: int = 0
+
+    @property
+    def shown(self) -> asr_core.Transcript | None:
+        """The reading that has been picked, with what is known of the whole; the others are its alternatives."""
+        best = self.transcript
+        if best is None or not self.picked:
+            return best
+        readings = [replace(best, alternatives=()), *best.alternatives]
+        chosen = readings.pop(self.picked)
+        whole = {name: getattr(best, name) for name in ("decoding", "warnings", "cuts", "timings")}
+        return replace(chosen, alternatives=tuple(readings), **whole)
 
 
 class UnknownDocumentError(LookupError):
@@ -186,7 +199,7 @@ class Documents:
         audio = _prepare(document, sound)
         if made is not None and made.path != audio.path:
             made.path.unlink(missing_ok=True)
-        return self.update(key, audio=audio, transcript=None, stopped=None)
+        return self.update(key, audio=audio, transcript=None, picked=0, stopped=None)
 
     def remove(self, key: str) -> None:
         """Forget a recording and delete its files."""

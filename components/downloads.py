@@ -41,11 +41,12 @@ def build_downloads(documents: Documents) -> gr.HTML:
 
 
 def export(document: Document, format: Any) -> Path:
-    """Write a recording's transcript beside its audio. Raises FormatError."""
-    if not isinstance(format, str) or format not in SUFFIXES or document.transcript is None:
+    """Write the reading that is shown beside the audio; the name says so if it is not the best. Raises FormatError."""
+    if not isinstance(format, str) or format not in SUFFIXES or document.shown is None:
         raise asr_core.FormatError(f"Formats are {', '.join(SUFFIXES)}, of a recording that has been transcribed.")
     folder = document.folder / "exports"
     folder.mkdir(exist_ok=True)
-    path = folder / f"{document.source.stem}.{SUFFIXES[format]}"
-    formats.write(document.transcript, path, format=format)
+    reading = f".reading-{document.picked + 1}" if document.picked else ""
+    path = folder / f"{document.source.stem}{reading}.{SUFFIXES[format]}"
+    formats.write(document.shown, path, format=format)
     return path

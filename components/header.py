@@ -9,8 +9,9 @@ from typing import Any
 import gradio as gr
 
 import asr_core
-from components import choices, messages
+from components import messages
 from components.about import AboutParts, about_values
+from components.decoder_settings import with_heads
 from components.messages import build_messages, message
 from components.models import short_name
 from components.part import part
@@ -60,9 +61,9 @@ def choose_model(services: Services, wanted: Any, current: str) -> Iterator[tupl
     """Load a model and show what it is. If it cannot be had, a message says why and the current one stays.
 
     Yields:
-        values of: messages, picker, model state, device, head, head's note, what it understands, about, card.
+        values of: messages, picker, model state, device, decoder's settings, what it understands, about, card.
     """
-    skip = (gr.skip(),) * 7
+    skip = (gr.skip(),) * 6
     source = wanted.strip() if isinstance(wanted, str) and wanted.strip() else services.settings.model
     job = services.jobs.load(source)
     state = job.wait(0.05)
@@ -85,8 +86,7 @@ def choose_model(services: Services, wanted: Any, current: str) -> Iterator[tupl
         gr.update(value=source),
         source,
         f"{info.device}, {info.dtype}",
-        gr.update(choices=choices.head_choices(info.heads), value=info.heads[0]),
-        choices.head_note(info.heads),
+        with_heads(info.heads),
         understands(info),
         *about_values(recognizer),
     )
@@ -113,7 +113,7 @@ def connect_header(
     """Connect the picker with the tabs, and load the first model when a page opens."""
     outputs = [
         *(header.said, header.picker, header.model, header.device),
-        *(transcribe.head, transcribe.head_note, transcribe.understands, about.facts, about.card),
+        *(transcribe.decoder, transcribe.understands, about.facts, about.card),
     ]
     options: dict[str, Any] = {
         "outputs": outputs,

@@ -18,7 +18,7 @@ from components.wording import too_long
 
 log = logging.getLogger(__name__)
 
-Stage = Literal["waiting", "download", "load", "read", "listen", "done", "stopped", "failed"]
+Stage = Literal["waiting", "download", "load", "fuse", "read", "listen", "done", "stopped", "failed"]
 
 
 @dataclass(frozen=True)
@@ -163,6 +163,7 @@ class Jobs:
 
     def _transcribe(self, request: Request, job: Job) -> None:
         recognizer = self._models.get(request.model, job.on_progress)
+        _prepare_fusion(request, job, recognizer)
         job.report("read")
         document = self._documents.get(request.document)
         limit = self._max_minutes * 60
@@ -196,9 +197,20 @@ class Jobs:
             transcript, stopped = cancelled.partial, cancelled
         seconds = before + time.perf_counter() - started
         transcript = replace(transcript, warnings=(*sound.warnings, *transcript.warnings))
-        self._documents.update(document.id, transcript=transcript, seconds=seconds, stopped=stopped)
+        self._documents.update(document.id, transcript=transcript, picked=0, seconds=seconds, stopped=stopped)
         state = job.state()
         job.report("done" if stopped is None else "stopped", state.done, state.total)
+
+
+def _prepare_fusion(request: Request, job: Job, recognizer: asr_core.Recognizer) -> None:
+    """Bring the language model over to the tokens of this model, which keeps it for the next time.
+
+    It can take a while, and it can fail: then it does so before anything of an earlier result has changed.
+    """
+    fusion = request.decoding.fusion
+    if fusion is not None and fusion.lm is not None:
+        job.report("fuse")
+        fusion.lm.automaton(len(recognizer.vocabulary))
 
 
 def _continues(document: Document, request: Request, recognizer: asr_core.Recognizer) -> bool:

@@ -51,6 +51,8 @@ def progress(job: Job, state: State) -> dict[str, Any]:
             said["left"] = _left(state)
         case "load" | "waiting":
             said["text"] = "Loading the model"
+        case "fuse":
+            said["text"] = "Preparing the language model"
         case "read":
             said["text"] = "Reading the recording"
         case _:

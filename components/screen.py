@@ -9,6 +9,7 @@ import gradio as gr
 
 from components import choices, messages, wording
 from components.align_view import value_of
+from components.decoder_settings import decoder_name
 from components.documents import Document, UnknownDocumentError
 from components.messages import message
 from components.services import Services
@@ -84,6 +85,6 @@ def source_of(services: Services, document: Document) -> dict[str, str]:
     done, decoder = "", ""
     if transcript is not None:
         done = wording.speed(document.seconds, transcript.duration) if document.stopped is None else ""
-        decoder = choices.decoder_name(document, services.models.heads(transcript.model))
+        decoder = decoder_name(transcript.decoding, services.models.heads(transcript.model))
     facts = [wording.length(duration), wording.rate(info.sample_rate), wording.channels(info.channels)]
     return {"name": document.name, "facts": ", ".join(facts), "done": done, "decoder": decoder}

@@ -6,17 +6,19 @@ from dataclasses import dataclass
 
 from components.documents import Documents
 from components.jobs import Jobs
+from components.language_models import LanguageModels
 from components.models import Models
 from components.settings import Settings
 
 
 @dataclass(frozen=True)
 class Services:
-    """The host's settings, the recordings, the models, and the work that is going on."""
+    """The host's settings, the recordings, the models of both kinds, and the work that is going on."""
 
     settings: Settings
     documents: Documents
     models: Models
+    language_models: LanguageModels
     jobs: Jobs
 
     @classmethod
@@ -27,4 +29,5 @@ class Services:
         )
         documents.sweep_every(min(600.0, settings.retention_hours * 900))
         models = Models(settings.model)
-        return cls(settings, documents, models, Jobs(documents, models, settings.max_minutes))
+        jobs = Jobs(documents, models, settings.max_minutes)
+        return cls(settings, documents, models, LanguageModels(settings.max_lm_mb), jobs)

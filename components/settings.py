@@ -27,6 +27,7 @@ class Settings:
         mode: "local" is one person's machine; "hosted" serves strangers, who pick from the listed models only.
         max_minutes: longest recording that is taken.
         max_upload_mb: largest file that is taken.
+        max_lm_mb: largest language model that is taken; in memory one takes about 40 times its file.
         retention_hours: hours after its last use at which a recording is deleted.
         max_documents: recordings kept at once; the one unused for longest goes first.
         host, port: address of the server; port None = the first free one from 7860.
@@ -37,6 +38,7 @@ class Settings:
     mode: Mode = "local"  # TOKENSCOPE_MODE
     max_minutes: float = 120.0  # TOKENSCOPE_MAX_MINUTES
     max_upload_mb: int = 1024  # TOKENSCOPE_MAX_UPLOAD_MB
+    max_lm_mb: int = 100  # TOKENSCOPE_MAX_LM_MB
     retention_hours: float = 24.0  # TOKENSCOPE_RETENTION_HOURS
     max_documents: int = 50  # TOKENSCOPE_MAX_DOCUMENTS
     host: str = "127.0.0.1"  # GRADIO_SERVER_NAME
@@ -60,6 +62,7 @@ class Settings:
             mode=mode,
             max_minutes=get.number("TOKENSCOPE_MAX_MINUTES", cls.max_minutes),
             max_upload_mb=get.whole("TOKENSCOPE_MAX_UPLOAD_MB", 1, 1 << 20, 256 if mode == "hosted" else 1024),
+            max_lm_mb=get.whole("TOKENSCOPE_MAX_LM_MB", 1, 100_000, 10 if mode == "hosted" else cls.max_lm_mb),
             retention_hours=get.number("TOKENSCOPE_RETENTION_HOURS", 2.0 if mode == "hosted" else cls.retention_hours),
             max_documents=get.whole("TOKENSCOPE_MAX_DOCUMENTS", 1, 100_000, cls.max_documents),
             host=get.text("GRADIO_SERVER_NAME", "0.0.0.0" if on_space else cls.host),

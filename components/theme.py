@@ -9,7 +9,7 @@ from pathlib import Path
 import gradio as gr
 
 ASSETS = Path(__file__).parents[1] / "assets"
-STYLES = ("tokens.css", "gradio.css", "parts.css", "transcript.css", "align_view.css", "page.css")
+STYLES = ("tokens.css", "gradio.css", "parts.css", "decoder.css", "transcript.css", "align_view.css", "page.css")
 #: Put into one function in this order, so that they share a scope without a bundler.
 SCRIPTS = (
     "page.js",
@@ -26,6 +26,8 @@ SCRIPTS = (
     "align_input.js",
     "align_view.js",
     "transcript.js",
+    "readings.js",
+    "decoder_settings.js",
     "start.js",
     "about.js",
     "mount.js",

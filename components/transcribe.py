@@ -7,16 +7,16 @@ while it works. `build_transcribe_tab` below builds the components and connects 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import gradio as gr
-from gradio.utils import get_upload_folder
 
 import asr_core
 from components import choices, messages, wording
 from components.align_view import build_align_view, value_of
+from components.decoder_settings import DecoderChoice, build_decoder_settings, decoding_of
 from components.documents import UnknownDocumentError
 from components.downloads import build_downloads
 from components.histogram import histogram
@@ -27,6 +27,7 @@ from components.samples import build_samples, sample_at
 from components.screen import NO_AUDIO, Screen, failed, refuse, show, source_of
 from components.services import Services
 from components.settings import Settings
+from components.uploads import uploaded_file
 
 #: Seconds between two looks at the work.
 LOOK = 0.2
@@ -36,19 +37,18 @@ AT_ONCE = 16
 
 @dataclass(frozen=True)
 class Choice:
-    """What the settings card says, as the components send it."""
+    """What the settings card says, as the components send it; `decoder` is what the decoder's controls send."""
 
     model: str
-    decoder: str
-    head: str | None
+    decoder: Any
     channel: str | None
     sentences: str
 
-    def request(self, document: str, *, resume: bool = False) -> Request:
+    def request(self, services: Services, document: str, *, resume: bool = False) -> Request:
         return Request(
             document=document,
             model=self.model,
-            decoding=choices.decoding_of(self.decoder, self.head),
+            decoding=decoding_of(DecoderChoice.from_page(self.decoder), services.language_models),
             segmentation=choices.segmentation_of(self.sentences),
             channel=choices.channel_of(self.channel),
             resume=resume,
@@ -104,8 +104,7 @@ def take_file(services: Services, choice: Choice, file: Path, name: str, *, move
         transcribe=gr.update(interactive=True),
         reason=name,
     )
-    known = Choice(choice.model, choice.decoder, choice.head, channel, choice.sentences)
-    yield from transcribe(services, known, document.id)
+    yield from transcribe(services, replace(choice, channel=channel), document.id)
 
 
 def transcribe(services: Services, choice: Choice, document: str, *, resume: bool = False) -> Iterator[Screen]:
@@ -114,7 +113,7 @@ def transcribe(services: Services, choice: Choice, document: str, *, resume: boo
         yield refuse(f"{NO_AUDIO}.")
         return
     try:
-        request = choice.request(document, resume=resume)
+        request = choice.request(services, document, resume=resume)
     except asr_core.AsrError as error:
         yield failed(services, document, str(error))
         return
@@ -148,6 +147,19 @@ def split_sentences(services: Services, document: str, choice: str) -> Screen:
     return Screen(align=value_of(services.documents.update(document, transcript=transcript)))
 
 
+def pick_reading(services: Services, data: Any) -> Screen:
+    """Another reading of the N-best list: {doc, reading}; 0 is the best."""
+    reading = getattr(data, "reading", None)
+    try:
+        found = services.documents.get(getattr(data, "doc", None))
+    except UnknownDocumentError as error:
+        return refuse(str(error))
+    count = len(found.transcript.alternatives) + 1 if found.transcript is not None else 0
+    if not isinstance(reading, int) or isinstance(reading, bool) or not 0 <= reading < count:
+        return Screen()
+    return Screen(align=value_of(services.documents.update(found.id, picked=reading)))
+
+
 def reopen(services: Services, choice: Choice, data: Any) -> Screen:
     """The page's address names a recording: {doc}."""
     key = getattr(data, "doc", None)
@@ -179,9 +191,9 @@ def draw_histogram(services: Services, data: Any) -> Any:
         document = services.documents.get(getattr(data, "doc", None))
     except UnknownDocumentError:
         return gr.skip()
-    if document.transcript is None or not isinstance(threshold, int | float) or not 0 <= threshold <= 1:
+    if document.shown is None or not isinstance(threshold, int | float) or not 0 <= threshold <= 1:
         return gr.skip()
-    confidences = [token.confidence for token in document.transcript.tokens]
+    confidences = [token.confidence for token in document.shown.tokens]
     return histogram(confidences, float(threshold), dark=dark is True)
 
 
@@ -193,14 +205,6 @@ def upload_hint(settings: Settings) -> str:
     return hint
 
 
-def uploaded_file(path: Any) -> Path | None:
-    """A file that came through the upload route; None for any other path that a client may send."""
-    if not isinstance(path, str):
-        return None
-    file, folder = Path(path).resolve(), Path(get_upload_folder()).resolve()
-    return file if file.is_relative_to(folder) and file.is_file() else None
-
-
 # The components.
 
 
@@ -208,8 +212,7 @@ def uploaded_file(path: Any) -> Path | None:
 class TranscribeParts:
     """Named parts of the tab that others connect to."""
 
-    head: gr.Dropdown
-    head_note: gr.HTML
+    decoder: gr.HTML
     understands: gr.HTML
     align: gr.HTML
     document: gr.State
@@ -239,11 +242,8 @@ def build_transcribe_tab(services: Services, model: gr.State) -> TranscribeParts
         with gr.Column(elem_id="ts-start-side"):
             with gr.Column(elem_id="ts-settings", elem_classes="ts-box"):
                 part("line", "Settings", elem_classes="ts-h2 ts-settings-title ts-only-empty")
-                decoder = _dropdown("Decoder", choices.DECODERS, "greedy")
-                part("line", "Fast. Takes the best token at each step.", elem_classes="ts-note")
-                head = _dropdown("Head", [], None)
-                head_note = part("line", "", elem_classes="ts-note")
-                channel = _dropdown("Channel", choices.channel_choices(2), choices.MIX)
+                decoder = build_decoder_settings(services.language_models, elem_id="ts-decoder")
+                channel = _dropdown("Channel", choices.channel_choices(2), choices.MIX, elem_id="ts-channel")
                 sentences = _dropdown(
                     "Sentences end at", list(choices.SEGMENTATIONS), "Punctuation", elem_classes="ts-only-empty"
                 )
@@ -261,6 +261,7 @@ def build_transcribe_tab(services: Services, model: gr.State) -> TranscribeParts
         with gr.Row(elem_id="ts-columns"):
             with gr.Column():
                 part("text", elem_id="ts-text")
+                readings = part("readings", events=("pick",), elem_id="ts-readings")
                 with gr.Column(elem_classes="ts-box"):
                     with gr.Row(elem_classes="ts-box-head"):
                         part("line", "Sentences", elem_classes="ts-h2")
@@ -276,7 +277,7 @@ def build_transcribe_tab(services: Services, model: gr.State) -> TranscribeParts
                 build_downloads(services.documents)
 
     outputs = [said, source, align, document, channel, split, button, reason]
-    settings = [model, decoder, head, channel, sentences]
+    settings = [model, decoder, channel, sentences]
     work: dict[str, Any] = {
         "outputs": outputs,
         "show_progress": "hidden",
@@ -311,6 +312,9 @@ def build_transcribe_tab(services: Services, model: gr.State) -> TranscribeParts
     def on_split(document: str, choice: str) -> tuple[Any, ...]:
         return (*split_sentences(services, document, choice).values(), choice)
 
+    def on_pick(event: gr.EventData) -> tuple[Any, ...]:
+        return pick_reading(services, event).values()
+
     def on_shown(event: gr.EventData) -> Any:
         return draw_histogram(services, event)
 
@@ -321,10 +325,11 @@ def build_transcribe_tab(services: Services, model: gr.State) -> TranscribeParts
         again(on_again, [document, *settings], **work)
     said.go_on(on_go_on, [document, *settings], **work)
     source.new_audio(lambda: start_over().values(), None, outputs, **quick)
+    readings.pick(on_pick, None, outputs, trigger_mode="always_last", **quick)
     align.reopen(on_reopen, settings, outputs, **quick)
     align.shown(on_shown, None, chart, trigger_mode="always_last", **quick)
     split.input(on_split, [document, split], [*outputs, sentences], trigger_mode="always_last", **quick)
-    return TranscribeParts(head, head_note, understands, align, document)
+    return TranscribeParts(decoder, understands, align, document)
 
 
 def _dropdown(label: str, options: list[Any], value: Any, **kwargs: Any) -> gr.Dropdown:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -11,13 +13,16 @@ import pytest
 from gradio.utils import get_upload_folder
 
 import asr_core
+from asr_core.lm import write_arpa
 from components import transcribe as tab
+from components.align_view import columns_of
+from components.downloads import export
 from components.screen import KEEP, Screen
 from components.services import Services
 from components.settings import Settings
 
 SAMPLES = Path(__file__).parents[2] / "assets" / "samples"
-CHOICE = tab.Choice(model="demo", decoder="greedy", head="tdt", channel="mix", sentences="Punctuation")
+CHOICE = tab.Choice(model="demo", decoder={"strategy": "greedy", "head": "tdt"}, channel="mix", sentences="Punctuation")
 
 
 @pytest.fixture
@@ -75,11 +80,79 @@ def test_a_recording_above_the_limit_is_refused(services: Services) -> None:
 
 
 def test_a_head_the_model_lacks_keeps_the_recording(services: Services) -> None:
-    choice = tab.Choice(model="demo", decoder="greedy", head="rnnt", channel="mix", sentences="Punctuation")
+    choice = replace(CHOICE, decoder={"strategy": "greedy", "head": "rnnt"})
     shown = last(tab.take_sample(services, choice, SimpleNamespace(index=3)))
     assert shown["messages"]["stage"] == "empty"
     assert "rnnt" in shown["messages"]["messages"][0]["text"] + shown["messages"]["messages"][0]["strong"]
     assert last(tab.transcribe(services, CHOICE, shown["document"]))["messages"]["stage"] == "result"
+
+
+def test_bad_settings_keep_the_result(services: Services) -> None:
+    shown = last(tab.take_sample(services, CHOICE, SimpleNamespace(index=3)))
+    before = services.documents.get(shown["document"])
+    wrong = [{"strategy": "beam", "size": 99}, {"phrases": "a: b"}, {"lm": {"id": "gone", "name": "x.arpa"}}]
+    for decoder in wrong:
+        said = last(tab.transcribe(services, replace(CHOICE, decoder=decoder), before.id))["messages"]
+        assert (said["stage"], said["messages"][0]["kind"]) == ("result", "error")
+        assert services.documents.get(before.id) == before
+
+
+def test_a_language_model_of_other_tokens_keeps_the_result(services: Services, uploads: Path) -> None:
+    """Also where another channel was chosen together with it, whose sound would replace the one that is shown."""
+    left = asr_core.read_audio(SAMPLES / "sandwich.flac")
+    asr_core.write_wav(uploads / "x.wav", left, 16_000)
+    write_arpa(uploads / "lm.arpa", [[5000, 5001]], vocabulary=6000, order=2)
+    key = services.language_models.add(uploads / "lm.arpa", "other.arpa")
+    upload = SimpleNamespace(path=str(uploads / "x.wav"), name="x.wav")
+    before = services.documents.get(last(tab.take_upload(services, CHOICE, upload))["document"])
+    choice = replace(CHOICE, decoder={"lm": {"id": key, "name": "other.arpa"}}, channel="0")
+    said = last(tab.transcribe(services, choice, before.id))["messages"]
+    assert said["stage"] == "result"
+    assert "other.arpa has the token" in said["messages"][0]["strong"] + said["messages"][0]["text"]
+    assert services.documents.get(before.id) == before
+
+
+def test_a_picked_reading_is_what_is_shown_and_exported(services: Services) -> None:
+    choice = replace(CHOICE, decoder={"strategy": "beam", "head": "tdt", "size": 5})
+    key = last(tab.take_sample(services, choice, SimpleNamespace(index=1)))["document"]
+    best = services.documents.get(key).transcript
+    second = best.alternatives[0]
+    screen = tab.pick_reading(services, SimpleNamespace(doc=key, reading=1))
+    document = services.documents.get(key)
+    assert screen.align == {"doc": key, "revision": document.revision}
+    assert (document.shown.tokens, document.shown.words) == (second.tokens, second.words)
+    assert document.shown.decoding == best.decoding
+    columns = columns_of(document)
+    assert columns["tiers"]["words"]["text"] == [word.text for word in second.words]
+    assert columns["readings"]["picked"] == 1
+    path = export(document, "txt")
+    assert path.name.endswith(".reading-2.txt")
+    assert path.read_text(encoding="utf-8").split() == second.text.split()
+    as_json = json.loads(export(document, "json").read_text(encoding="utf-8"))
+    assert [as_json["text"], *(one["text"] for one in as_json["alternatives"])] == [
+        second.text,
+        best.text,
+        *(one.text for one in best.alternatives[1:]),
+    ]
+    tab.split_sentences(services, key, "Length")
+    assert services.documents.get(key).shown.tokens == second.tokens
+    tab.pick_reading(services, SimpleNamespace(doc=key, reading=0))
+    document = services.documents.get(key)
+    assert document.shown.tokens == best.tokens
+    assert export(document, "txt").read_text(encoding="utf-8").split() == best.text.split()
+    tab.pick_reading(services, SimpleNamespace(doc=key, reading=1))
+    last(tab.transcribe(services, CHOICE, key))
+    assert services.documents.get(key).picked == 0
+
+
+@pytest.mark.parametrize("reading", [-1, 99, None, "1", True, 1.0])
+def test_readings_that_are_not_there(services: Services, reading: object) -> None:
+    choice = replace(CHOICE, decoder={"strategy": "beam", "size": 3})
+    key = last(tab.take_sample(services, choice, SimpleNamespace(index=1)))["document"]
+    before = services.documents.get(key)
+    tab.pick_reading(services, SimpleNamespace(doc=key, reading=reading))
+    assert services.documents.get(key) == before
+    assert tab.pick_reading(services, SimpleNamespace(doc="x", reading=1)).messages["messages"][0]["kind"] == "error"
 
 
 def test_other_sentences(services: Services) -> None:

@@ -1,0 +1,113 @@
+/* The readings that a beam found: pick one and it is what the tiers, the text and the downloads hold.
+
+   Data: page.document.readings, from load_document (components/readings.py). Event to Python: pick {doc, reading} */
+
+/* Words of a reading with those marked that differ from the best one's. */
+function differenceNodes(runs) {
+  const nodes = runs.map(([kind, text]) => {
+    if (kind === "other") return h("b", { class: "ts-diff" }, text);
+    if (kind === "missing") return h("span", { class: "ts-missing", title: `without “${text}”` }, "–");
+    return h("span", { class: kind === "gap" ? "ts-dim" : "" }, text);
+  });
+  return nodes.flatMap((node) => [node, " "]);
+}
+
+parts.readings = ({ root, element, trigger }) => {
+  const count = h("span", { class: "ts-dim" });
+  const rank = h("th", { class: "ts-right ts-wide-only" });
+  const body = h("tbody");
+  const note = h("p", { class: "ts-dim" });
+  const table = h(
+    "div",
+    { class: "ts-scroll ts-tall-list" },
+    h(
+      "table",
+      { class: "ts-table ts-readings", role: "radiogroup", "aria-label": "Readings" },
+      h(
+        "thead",
+        {},
+        h(
+          "tr",
+          {},
+          h("th", {}, h("span", { class: "ts-offscreen" }, "Shown")),
+          h("th", { class: "ts-right" }, "Score"),
+          rank,
+          h("th", {}, "Differs from the best"),
+        ),
+      ),
+      body,
+    ),
+  );
+  const card = h(
+    "section",
+    { class: "ts-card" },
+    h(
+      "header",
+      {},
+      h("h2", {}, "Other readings"),
+      count,
+      h("span", { class: "ts-grow" }),
+      h("span", { class: "ts-dim ts-wide-only ts-small" }, "Pick one to see it on the tiers"),
+    ),
+    table,
+    h("div", { class: "ts-body" }, note),
+  );
+  let listed = ""; /* what the rows were built from: a pick must not rebuild them under the keyboard's focus */
+
+  function show() {
+    const readings = page.document?.readings;
+    root.replaceChildren(...(readings ? [card] : []));
+    if (!readings) return (listed = "");
+    const { items, exponent, picked, note: said } = readings;
+    const isList = items.length > 1;
+    count.textContent = isList ? `${items.length}-best list` : "";
+    rank.textContent = exponent === 1 ? "Per token" : "Ranked by";
+    rank.title = `The score divided by (tokens + 1)${exponent === 1 ? "" : ` to the power of ${exponent}`}: the list is in its order`;
+    note.textContent = said;
+    note.parentNode.hidden = !said;
+    table.hidden = !isList;
+    const key = JSON.stringify([page.document.doc, items]);
+    if (key !== listed) body.replaceChildren(...items.map(row));
+    listed = key;
+    for (const [i, node] of [...body.children].entries()) {
+      node.classList.toggle("ts-selected", i === picked);
+      node.querySelector("input").checked = i === picked;
+    }
+    element.dataset.picked = picked;
+  }
+
+  function row({ score, rank: perToken, runs }, index) {
+    const input = h("input", {
+      type: "radio",
+      name: "ts-reading",
+      "aria-label": index ? `Reading ${index + 1}` : "Reading 1, the best",
+      onchange: () => trigger("pick", { doc: page.document.doc, reading: index }),
+    });
+    const words = index === 0 ? h("span", { class: "ts-dim" }, "the best") : differenceNodes(runs);
+    return h(
+      "tr",
+      { "data-i": index },
+      h("td", {}, h("label", { class: "ts-rank" }, input, h("span", { class: "ts-mono ts-dim" }, index + 1))),
+      h("td", { class: "ts-figure" }, signed(score, 2)),
+      h("td", { class: "ts-figure ts-wide-only" }, signed(perToken, 3)),
+      h(
+        "td",
+        { class: "ts-reading-words", dir: "auto" },
+        index && !runs.length ? h("span", { class: "ts-dim" }, "the same words in other tokens") : words,
+      ),
+    );
+  }
+
+  body.addEventListener("click", (event) => {
+    const input = event.target.closest("tr")?.querySelector("input");
+    if (input && !input.checked && !event.target.closest("label") && !String(getSelection())) input.click();
+  });
+  on("document", show);
+  show();
+};
+
+/* "Reading 2 of 5" where another than the best is shown, else "". */
+function readingShown() {
+  const { picked = 0, items = [] } = page.document?.readings ?? {};
+  return picked ? `Reading ${picked + 1} of ${items.length}` : "";
+}

@@ -1,0 +1,322 @@
+"""The decoder's settings: a table of what a person can set, the controls made of it, and the `Decoding` it stands for.
+
+The table is the dataclass `DecoderChoice`: each field carries how it is asked for, within which limits, and when it
+applies. assets/decoder_settings.js draws the controls from the same table, so that nothing is said twice.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Literal
+
+import gradio as gr
+
+import asr_core
+from asr_core.decoding.options import Decoding
+from components.language_models import LanguageModels
+from components.part import part
+from components.phrases import parse_phrases
+from components.uploads import uploaded_file
+
+HEADS = {"tdt": "TDT", "rnnt": "RNN-T", "ctc": "CTC"}
+#: What each strategy is, in a line under the choice.
+STRATEGY_NOTES = {
+    "greedy": "Fast. Takes the best token at each step.",
+    "beam": "Slower. Follows several readings at once, and lists them.",
+    "maes": "A beam for RNN-T that looks further only where it pays.",
+}
+#: Parts of the form: key and title; the first has none and is always open.
+GROUPS = (
+    ("main", ""),
+    ("search", "Advanced"),
+    ("lm", "Language model"),
+    ("phrases", "Phrases to prefer"),
+    ("confidence", "Confidence"),
+)
+SEARCH = ("beam", "maes")
+TRANSDUCERS = ("tdt", "rnnt")
+#: A setting has this among its conditions where another one only has to be filled in.
+FILLED = ()
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How a value is asked for.
+
+    Args:
+        group: the part of the form it stands in.
+        kind: "file" is an uploaded language model, "lines" a text.
+        options: (value, name) of a choice.
+        least, most, step: of a number.
+        empty: what a number that is left empty stands for; "" where it must not be empty.
+        when: the setting applies only where these others have one of these values.
+        hint: a line below it.
+    """
+
+    label: str
+    group: str
+    kind: Literal["choice", "whole", "number", "switch", "lines", "file"]
+    options: Sequence[tuple[str, str]] = ()
+    least: float = 0
+    most: float = 0
+    step: float = 1
+    empty: str = ""
+    when: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    hint: str = ""
+
+
+def _setting(default: Any, label: str, group: str, kind: str, **how: Any) -> Any:
+    return field(default=default, metadata={"setting": Setting(label, group, kind, **how)})
+
+
+@dataclass(frozen=True)
+class DecoderChoice:
+    """The raw values of one decoder's controls. A setting that does not apply has its default."""
+
+    strategy: str = _setting(
+        "greedy", "Decoder", "main", "choice", options=(("greedy", "Greedy"), ("beam", "Beam"), ("maes", "MAES"))
+    )
+    head: str | None = _setting(
+        None, "Head", "main", "choice", options=tuple(HEADS.items()), when={"strategy": ("greedy", "beam")}
+    )
+    size: int = _setting(4, "Beam size", "main", "whole", least=1, most=16, when={"strategy": SEARCH})
+    n_best: int | None = _setting(
+        None, "Readings listed", "main", "whole", least=1, most=16, empty="all", when={"strategy": SEARCH}
+    )
+    max_symbols: int | None = _setting(
+        None,
+        "Labels per frame",
+        "search",
+        "whole",
+        least=1,
+        most=50,
+        empty="model’s",
+        when={"strategy": ("greedy", "beam"), "head": TRANSDUCERS},
+    )
+    length_penalty: float | None = _setting(
+        None, "Length penalty", "search", "number", most=3, step=0.1, empty="1", when={"strategy": ("beam",)}
+    )
+    label_bonus: float = _setting(
+        0.0, "Bonus per label", "search", "number", least=-10, most=10, step=0.1, when={"strategy": ("beam",)}
+    )
+    duration_weight: float = _setting(
+        1.0, "Duration weight", "search", "number", most=5, step=0.1, when={"strategy": ("beam",), "head": ("tdt",)}
+    )
+    prune: float = _setting(
+        20.0,
+        "Prune",
+        "search",
+        "number",
+        least=0.5,
+        most=1000,
+        step=0.5,
+        when={"strategy": ("beam",), "head": ("ctc",)},
+    )
+    num_steps: int = _setting(2, "Labels per frame", "search", "whole", least=1, most=10, when={"strategy": ("maes",)})
+    expansion_beta: int = _setting(2, "Expansion beta", "search", "whole", most=16, when={"strategy": ("maes",)})
+    expansion_gamma: float = _setting(
+        2.3, "Expansion gamma", "search", "number", least=0.1, most=50, step=0.1, when={"strategy": ("maes",)}
+    )
+    lm: str | None = _setting(None, "ARPA file", "lm", "file")
+    lm_weight: float = _setting(0.3, "Weight", "lm", "number", most=5, step=0.05, when={"lm": FILLED})
+    pruning: str = _setting(
+        "late",
+        "Candidates are chosen",
+        "lm",
+        "choice",
+        options=(("late", "with its scores (late)"), ("early", "without (early)")),
+        when={"lm": FILLED, "strategy": SEARCH, "head": TRANSDUCERS},
+    )
+    phrases: str = _setting(
+        "", "One a line", "phrases", "lines", hint="With a weight where it is not 1: tokenscope: 2.5"
+    )
+    phrase_weight: float = _setting(
+        1.0, "Weight of all", "phrases", "number", most=20, step=0.1, when={"phrases": FILLED}
+    )
+    any_case: bool = _setting(True, "In any case", "phrases", "switch", when={"phrases": FILLED})
+    method: str = _setting(
+        "tsallis",
+        "Measure",
+        "confidence",
+        "choice",
+        options=(
+            ("max_prob", "Max probability"),
+            ("gibbs", "Gibbs entropy"),
+            ("tsallis", "Tsallis entropy"),
+            ("renyi", "Rényi entropy"),
+        ),
+    )
+    norm: str = _setting(
+        "exp",
+        "Normalisation",
+        "confidence",
+        "choice",
+        options=(("exp", "Exponential"), ("lin", "Linear")),
+        when={"method": ("gibbs", "tsallis", "renyi")},
+    )
+    alpha: float = _setting(0.33, "Alpha", "confidence", "number", least=0.01, most=10, step=0.01)
+    aggregation: str = _setting(
+        "min",
+        "Confidence of a word",
+        "confidence",
+        "choice",
+        options=(("min", "Lowest of its tokens"), ("mean", "Mean"), ("max", "Highest"), ("prod", "Product")),
+    )
+    include_duration: bool = _setting(False, "Count the duration in", "confidence", "switch", when={"head": ("tdt",)})
+
+    @classmethod
+    def from_page(cls, value: Any) -> DecoderChoice:
+        """What the page sends. Raises DecodingError that calls the setting what the page calls it."""
+        given = value if isinstance(value, dict) else {}
+        chosen = {one.name: given.get(one.name, one.default) for one in fields(cls)}
+        values = {}
+        for one in fields(cls):
+            setting = one.metadata["setting"]
+            value = chosen[one.name] if _applies(setting, chosen) else one.default
+            # A default needs no check; None is one only where a setting may be left open.
+            values[one.name] = one.default if value is one.default else _checked(setting, value)
+        return cls(**values)
+
+
+def decoding_of(choice: DecoderChoice, language_models: LanguageModels) -> Decoding:
+    """The settings as the core takes them. Raises DecodingError: a bad line of phrases, or a language model gone."""
+    shared: dict[str, Any] = {
+        "confidence": _taken(asr_core.Confidence, choice),
+        "fusion": _fusion(choice, language_models),
+    }
+    kind = {"greedy": asr_core.Greedy, "beam": asr_core.Beam, "maes": asr_core.Maes}[choice.strategy]
+    return _taken(kind, choice, **shared)
+
+
+def decoder_name(decoding: Any, heads: Sequence[str]) -> str:
+    """What made a transcript, in words: "Greedy, TDT", "Beam 5, TDT, LM 0.3".
+
+    Args:
+        heads: of the model, its own choice first.
+    """
+    match decoding:
+        case asr_core.Beam():
+            words = [f"Beam {decoding.size}"]
+        case asr_core.Maes():
+            words = [f"MAES {decoding.size}"]
+        case _:
+            words = ["Greedy"]
+    head = getattr(decoding, "head", None) or (heads[0] if heads else None)
+    if head in HEADS:
+        words.append(HEADS[head])
+    fusion = getattr(decoding, "fusion", None)
+    if fusion is not None and fusion.lm is not None:
+        words.append(f"LM {fusion.lm_weight:g}")
+    if fusion is not None and fusion.phrases is not None:
+        count = len(fusion.phrases.phrases)
+        words.append(f"{count} phrase{'' if count == 1 else 's'}")
+    return ", ".join(words)
+
+
+def build_decoder_settings(language_models: LanguageModels, **options: Any) -> gr.HTML:
+    """The controls of one decoder; the component's value is what `DecoderChoice.from_page` reads."""
+
+    def take_language_model(request: Any) -> dict[str, Any]:
+        return take_upload(language_models, request)
+
+    def check_phrases(text: Any) -> dict[str, Any]:
+        try:
+            return {"count": len(parse_phrases(text if isinstance(text, str) else ""))}
+        except asr_core.DecodingError as error:
+            return {"error": str(error)}
+
+    table = fields(DecoderChoice)
+    form = [{"name": one.name, "default": one.default, **asdict(one.metadata["setting"])} for one in table]
+    return part(
+        "decoder",
+        asdict(DecoderChoice()),
+        server_functions=(take_language_model, check_phrases),
+        form=form,
+        groups=[list(group) for group in GROUPS],
+        notes=STRATEGY_NOTES,
+        limit=language_models.max_mb,
+        heads=[],
+        **options,
+    )
+
+
+def with_heads(heads: Sequence[str]) -> Any:
+    """Update of the controls for another model: what it cannot do is not offered."""
+    return gr.update(heads=list(heads))
+
+
+def take_upload(language_models: LanguageModels, request: Any) -> dict[str, Any]:
+    """A language model has been sent: [path, name]. Answers with {id, name}, or {error}."""
+    path, name = request if isinstance(request, list) and len(request) == 2 else (None, None)
+    file = uploaded_file(path)
+    if file is None:
+        return {"error": "The file did not arrive. Choose it again."}
+    name = name[:200] if isinstance(name, str) and name.strip() else file.name
+    try:
+        return {"id": language_models.add(file, name), "name": name}
+    except asr_core.DecodingError as error:
+        return {"error": str(error)}
+
+
+def _taken(kind: type, choice: DecoderChoice, **more: Any) -> Any:
+    """A value of the core's, with all that has the same name in the choice."""
+    names = {one.name for one in fields(kind)} & {one.name for one in fields(choice)}
+    return kind(**{name: getattr(choice, name) for name in names}, **more)
+
+
+def _fusion(choice: DecoderChoice, language_models: LanguageModels) -> asr_core.Fusion | None:
+    lm = language_models.get(choice.lm) if choice.lm is not None else None
+    given = parse_phrases(choice.phrases)
+    if lm is None and not given:
+        return None
+    phrases = asr_core.PhraseBoost(given, any_case=choice.any_case) if given else None
+    return asr_core.Fusion(
+        lm=lm, lm_weight=choice.lm_weight, pruning=choice.pruning, phrases=phrases, phrase_weight=choice.phrase_weight
+    )
+
+
+def _applies(setting: Setting, chosen: Mapping[str, Any]) -> bool:
+    """As `applies` in assets/decoder_settings.js."""
+    return all(
+        chosen[name] in accepted if accepted != FILLED else bool(chosen[name])
+        for name, accepted in setting.when.items()
+    )
+
+
+def _checked(setting: Setting, value: Any) -> Any:
+    """The value as the core takes it. Raises DecodingError."""
+    match setting.kind:
+        case "choice" if value in (key for key, _ in setting.options):
+            return value
+        case "switch" if isinstance(value, bool):
+            return value
+        case "lines" if isinstance(value, str):
+            return value
+        case "file" if isinstance(value, dict):
+            return value.get("id")
+        case "whole" | "number":
+            return _number(setting, value)
+    raise asr_core.DecodingError(f"{setting.label} cannot be {_shown(value)}. Load the page again.")
+
+
+def _number(setting: Setting, value: Any) -> int | float | None:
+    if value is None and setting.empty:
+        return None
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if is_number and setting.least <= value <= setting.most:
+        if setting.kind == "number":
+            return float(value)
+        if value == int(value):
+            return int(value)
+    kind = "a whole number" if setting.kind == "whole" else "a number"
+    accepted = f"{kind} from {setting.least:g} to {setting.most:g}"
+    if value is None:
+        raise asr_core.DecodingError(f"{setting.label} is empty. Give {accepted} in the settings.")
+    raise asr_core.DecodingError(f"{setting.label} is {accepted}, not {_shown(value)}. Put it right in the settings.")
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) < 40 else f"a {type(value).__name__} that is too long to show"

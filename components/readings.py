@@ -1,0 +1,72 @@
+"""The N-best list of a recording, as the page shows it (part "readings" of assets/readings.js)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import asr_core
+from asr_core.metrics import WordPair
+from components.documents import Document
+
+#: Equal words shown on each side of a difference.
+CONTEXT = 2
+GAP = ("gap", "…")
+
+
+def readings_of(document: Document) -> dict[str, Any] | None:
+    """The readings that a beam found, best first; None where the decoder makes no list.
+
+    Returns:
+        picked: index of the reading that is shown; exponent: a in the ranking score / (tokens + 1) ** a; items: {score,
+        rank, runs}, where runs are (kind, text) as `differences` makes them; note: why there is no list, or "".
+    """
+    best = document.transcript
+    if best is None or not isinstance(best.decoding, asr_core.Beam | asr_core.Maes):
+        return None
+    exponent = getattr(best.decoding, "length_penalty", None)
+    exponent = 1.0 if exponent is None else exponent
+    items = [
+        {
+            "score": round(one.score, 3),
+            "rank": round(one.score / (len(one.tokens) + 1) ** exponent, 4),
+            "runs": differences(best, one),
+        }
+        for one in (best, *best.alternatives)
+    ]
+    return {"picked": document.picked, "exponent": exponent, "items": items, "note": _note(best)}
+
+
+def differences(best: asr_core.Transcript, other: asr_core.Transcript) -> list[tuple[str, str]]:
+    """Where a reading differs from the best one.
+
+    Returns:
+        Runs in order: "same" words around a difference, an "other" word, a word of the best that is "missing" here, and
+        "gap" for equal words that are left out. Empty where all words are equal.
+    """
+    pairs = asr_core.word_error_rate(best, other).alignment
+    changed = [i for i, pair in enumerate(pairs) if pair.operation != "equal"]
+    near = sorted({j for i in changed for j in range(max(0, i - CONTEXT), min(len(pairs), i + CONTEXT + 1))})
+    runs: list[tuple[str, str]] = []
+    for before, i in zip([-1, *near], near, strict=False):
+        if i > before + 1:
+            runs.append(GAP)
+        kind, text = _run(pairs[i])
+        if kind == "same" and runs and runs[-1][0] == "same":
+            text = f"{runs.pop()[1]} {text}"
+        runs.append((kind, text))
+    if near and near[-1] < len(pairs) - 1:
+        runs.append(GAP)
+    return runs
+
+
+def _run(pair: WordPair) -> tuple[str, str]:
+    if pair.operation == "equal":
+        return "same", pair.hypothesis or ""
+    return ("missing", pair.reference or "") if pair.hypothesis is None else ("other", pair.hypothesis)
+
+
+def _note(best: asr_core.Transcript) -> str:
+    if best.cuts:
+        pieces = len(best.cuts) + 1
+        return f"This recording was heard in {pieces} pieces; only the best reading of each is kept."
+    return "" if best.alternatives else "The search kept no other reading."
