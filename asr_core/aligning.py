@@ -5,15 +5,17 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from asr_core.alignment import Hypothesis, Transcript, Word
 from asr_core.batching import Recording
 from asr_core.decoding.options import Confidence, Greedy
 from asr_core.errors import Cancelled
-from asr_core.longform import Window, join
+from asr_core.longform import Chunking, Window, join, windows
+from asr_core.metrics import align_words
 from asr_core.progress import OnProgress, Progress
 from asr_core.segmentation import Segmentation
 
@@ -75,14 +77,24 @@ def align(
             raise Cancelled(result())
         if on_progress is not None:
             on_progress(Progress(start / rate, duration, "align"))
-        encoded, lengths = recognizer.encode_audio([samples[start:end]])
-        found.append(
-            recognizer.force(encoded[:, : lengths[0]], recognizer.tokenizer.encode(part.text), head, confidence)
-        )
+        encoded = encoded_whole(recognizer, samples[start:end])
+        found.append(recognizer.force(encoded, recognizer.tokenizer.encode(part.text), head, confidence))
         spans.append(Window(start, end, start, end))
     if on_progress is not None:
         on_progress(Progress(duration, duration, "align"))
     return result()
+
+
+def encoded_whole(recognizer: Recognizer, samples: np.ndarray) -> np.ndarray:
+    """(1, frames, width): the encoder's output of a piece of any length, heard in windows where it is long."""
+    rate, grid = recognizer.info.sample_rate, recognizer.frame_samples
+    parts = []
+    for window in windows(samples, rate, Chunking(), grid):
+        encoded, lengths = recognizer.encode_audio([samples[window.start : window.end]])
+        first = (window.first - window.start) // grid
+        last = lengths[0] if window.last == window.end else (window.last - window.start) // grid
+        parts.append(encoded[:, first:last])
+    return np.concatenate(parts, axis=1) if parts else recognizer.encode_audio([samples])[0]
 
 
 def pieces(text: str, heard: Sequence[Word], duration: float, length: float = PIECE) -> list[Piece]:
@@ -96,14 +108,14 @@ def pieces(text: str, heard: Sequence[Word], duration: float, length: float = PI
         duration: seconds of the recording.
     """
     words = text.split()
-    matcher = SequenceMatcher(None, [_plain(w) for w in words], [_plain(w.text) for w in heard], autojunk=False)
+    wanted, known = [_plain(w) for w in words], [_plain(w.text) for w in heard]
     cuts: list[tuple[int, float]] = []  # how many words stand before it, and when
-    for block in matcher.get_matching_blocks():
-        if block.size < AGREE:
-            continue
-        for offset in range(1, block.size):
-            before, after = heard[block.b + offset - 1], heard[block.b + offset]
-            cuts.append((block.a + offset, (before.end + after.start) / 2))
+    agreed = 0
+    for i, j in align_words(wanted, known):
+        agreed = agreed + 1 if i is not None and j is not None and wanted[i] == known[j] else 0
+        if agreed >= AGREE:
+            # Between the last two of them, so that one that agrees stands on either side.
+            cuts.append((i, (heard[j - 1].end + heard[j].start) / 2))
     parts: list[Piece] = []
     first, start = 0, 0.0
     for index, (position, when) in enumerate(cuts):

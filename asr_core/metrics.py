@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,8 @@ _MATCH, _DELETE, _INSERT = 0, 1, 2
 Apart = Callable[[int], np.ndarray]
 #: Milliseconds beyond which two words are just far apart, and below which equal ones are surely the same.
 FAR, NEAR = 10_000, 100
+#: Cells of the dynamic programme whose moves are kept at a time.
+CELLS = 16_000_000
 
 
 @dataclass(frozen=True)
@@ -163,12 +165,11 @@ def align_words(
         and is_near(len(reference) - 1 - tail, len(hypothesis) - 1 - tail)
     ):
         tail += 1
-    a, b = reference[head : len(reference) - tail], hypothesis[head : len(hypothesis) - tail]
-    between = (lambda i: apart(i + head)[head : head + len(b)]) if apart else None
-    middle = _trace(len(a), len(b), _moves(a, b, between))
+    rows, columns = range(head, len(reference) - tail), range(head, len(hypothesis) - tail)
+    middle = _shortest(_Table.of(reference, hypothesis, apart), rows, columns)
     return (
         *((i, i) for i in range(head)),
-        *((None if i is None else i + head, None if j is None else j + head) for i, j in middle),
+        *middle,
         *((len(reference) - tail + k, len(hypothesis) - tail + k) for k in range(tail)),
     )
 
@@ -212,37 +213,87 @@ def _texts(words: str | Transcript) -> list[str]:
     return words.split() if isinstance(words, str) else [word.text for word in words.words]
 
 
-def _moves(a: Sequence[str], b: Sequence[str], apart: Apart | None) -> np.ndarray:
-    """(len(a) + 1, len(b) + 1) uint8: the last move of a shortest edit of a[:i] into b[:j].
+class _Table(NamedTuple):
+    """What the dynamic programme over two word sequences is made of.
 
     One cost says it all: an edit costs more than all equal words can win, an equal word wins more than all times cost.
+
+    Args:
+        ours, theirs: words as numbers.
+        edit: cost of a substitution, deletion or insertion.
+        win: what an equal word wins.
     """
-    win = (len(a) + len(b) + 1) * FAR if apart else 1
-    edit = (min(len(a), len(b)) + 1) * win
-    ids = {word: i for i, word in enumerate({*a, *b})}
-    theirs = np.array([ids[word] for word in b], np.int64)
-    inserted = np.arange(len(b) + 1) * edit
-    moves = np.empty((len(a) + 1, len(b) + 1), np.uint8)
+
+    ours: np.ndarray
+    theirs: np.ndarray
+    apart: Apart | None
+    edit: int
+    win: int
+
+    @classmethod
+    def of(cls, ours: Sequence[str], theirs: Sequence[str], apart: Apart | None) -> _Table:
+        ids: dict[str, int] = {}
+        a, b = (np.array([ids.setdefault(w, len(ids)) for w in words], np.int64) for words in (ours, theirs))
+        win = (len(a) + len(b) + 1) * FAR if apart else 1
+        return cls(a, b, apart, (min(len(a), len(b)) + 1) * win, win)
+
+    def matches(self, i: int, columns: slice) -> np.ndarray:
+        """Cost of pairing word i with each of some words of the other side."""
+        costs = np.where(self.theirs[columns] == self.ours[i], -self.win, self.edit)
+        return costs + np.minimum(self.apart(i)[columns], FAR - 1) if self.apart else costs
+
+
+def _shortest(table: _Table, rows: range, columns: range) -> list[tuple[int | None, int | None]]:
+    """The cheapest path through a block, halved until it is small (Hirschberg 1975): memory stays linear."""
+    if len(rows) < 2 or len(rows) * len(columns) <= CELLS:
+        return _trace(rows, columns, _moves(table, rows, columns))
+    half = len(rows) // 2
+    upper, lower = rows[:half], rows[half:]
+    costs = _last_costs(table, upper, columns) + _last_costs(table, lower[::-1], columns[::-1])[::-1]
+    at = int(costs.argmin())
+    return _shortest(table, upper, columns[:at]) + _shortest(table, lower, columns[at:])
+
+
+def _last_costs(table: _Table, rows: range, columns: range) -> np.ndarray:
+    """(len(columns) + 1,) cost of all rows against each beginning of the columns; ranges may run backwards."""
+    cost = inserted = np.arange(len(columns) + 1) * table.edit
+    for i in rows:
+        cost, _ = _next(table, cost, inserted, table.matches(i, _slice(columns)))
+    return cost
+
+
+def _moves(table: _Table, rows: range, columns: range) -> np.ndarray:
+    """(len(rows) + 1, len(columns) + 1) uint8: the last move of a cheapest path to each cell."""
+    cost = inserted = np.arange(len(columns) + 1) * table.edit
+    moves = np.empty((len(rows) + 1, len(columns) + 1), np.uint8)
     moves[0], moves[:, 0] = _INSERT, _DELETE
-    cost = inserted
-    for i, word in enumerate(a, 1):
-        match = cost[:-1] + np.where(theirs == ids[word], -win, edit)
-        if apart:
-            match += np.minimum(apart(i - 1), FAR - 1)
-        delete = cost[1:] + edit
-        best = np.concatenate([[i * edit], np.minimum(match, delete)])
-        # An insertion costs one edit more than the cell on the left: a running minimum once that slope is taken out.
-        cost = np.minimum.accumulate(best - inserted) + inserted
-        moves[i, 1:] = np.where(cost[1:] == match, _MATCH, np.where(cost[1:] == delete, _DELETE, _INSERT))
+    for row, i in enumerate(rows, 1):
+        delete = cost[1:] + table.edit
+        cost, match = _next(table, cost, inserted, table.matches(i, _slice(columns)))
+        moves[row, 1:] = np.where(cost[1:] == match, _MATCH, np.where(cost[1:] == delete, _DELETE, _INSERT))
     return moves
 
 
-def _trace(rows: int, columns: int, moves: np.ndarray) -> list[tuple[int | None, int | None]]:
+def _next(table: _Table, cost: np.ndarray, inserted: np.ndarray, matches: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The costs one row further, and those of a path that comes by a pair."""
+    match = cost[:-1] + matches
+    best = np.concatenate([cost[:1] + table.edit, np.minimum(match, cost[1:] + table.edit)])
+    # An insertion costs one edit more than the cell on the left: a running minimum once that slope is taken out.
+    return np.minimum.accumulate(best - inserted) + inserted, match
+
+
+def _slice(columns: range) -> slice:
+    if columns.step > 0:
+        return slice(columns.start, columns.stop)
+    return slice(columns.start, columns.stop if columns.stop >= 0 else None, -1)
+
+
+def _trace(rows: range, columns: range, moves: np.ndarray) -> list[tuple[int | None, int | None]]:
     """Walk back from the end."""
-    i, j, steps = rows, columns, []
+    i, j, steps = len(rows), len(columns), []
     while i or j:
         move = moves[i, j]
         i -= move != _INSERT
         j -= move != _DELETE
-        steps.append((int(i) if move != _INSERT else None, int(j) if move != _DELETE else None))
+        steps.append((rows[i] if move != _INSERT else None, columns[j] if move != _DELETE else None))
     return steps[::-1]

@@ -11,6 +11,8 @@ from asr_core.models.transducer import Transducer
 
 #: Frames of a lattice column that are scored together.
 BLOCK = 2048
+#: Bytes that the lattice of one piece may take.
+LARGEST = 400_000_000
 
 
 def ctc_frames_needed(labels: np.ndarray) -> int:
@@ -34,6 +36,8 @@ def ctc(log_probs: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, float]:
         raise too_long(len(labels), frames)
     if frames == 0:
         return np.zeros(0, np.int64), 0.0
+    if frames * (2 * len(labels) + 1) > LARGEST:
+        raise too_large(len(labels), frames)
     states = np.full(2 * len(labels) + 1, blank)
     states[1::2] = labels
     can_skip = np.zeros(len(states), bool)
@@ -71,6 +75,8 @@ def transducer(projected: np.ndarray, labels: np.ndarray, head: Transducer) -> P
     frames, count = len(projected), len(labels)
     if count and frames == 0:
         raise too_long(count, frames)
+    if 8 * frames * (count + 1) * (1 + len(head.durations)) > LARGEST:
+        raise too_large(count, frames)
     gains, advances = _lattice(projected, labels, head)
     # A path may run past the end by the duration of its last label.
     reach = frames + max(advance for _, advance in advances)
@@ -106,6 +112,14 @@ def too_long(count: int, frames: int) -> DecodingError:
     return DecodingError(
         f"The text has {count} tokens, more than the {frames} frames of this audio can hold; "
         "shorten the text, or check that it belongs to this recording."
+    )
+
+
+def too_large(count: int, frames: int) -> DecodingError:
+    """What is said when a long stretch of audio has nothing in common with its text, so that it could not be cut."""
+    return DecodingError(
+        f"{count} tokens of the text could not be matched to {frames} frames of audio, which is too much to align "
+        "in one piece; check that the text belongs to this recording, or align it in parts."
     )
 
 

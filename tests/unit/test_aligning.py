@@ -102,3 +102,34 @@ def test_the_same_labels_twice_are_one_reading(demo):
     found = [asr_core.Hypothesis(i, (0,), (n + 1,), -float(n), (0.5,)) for n, i in enumerate(ids)]
     transcript = demo.transcript(found, duration=1.0)
     assert [transcript.score, *(other.score for other in transcript.alternatives)] == [0.0, -1.0, -3.0]
+
+
+def test_a_text_said_again_and_again_is_cut_where_it_was_said() -> None:
+    once = ["one", "two", "three", "four", "five", "six", "seven", "eight"]
+    said = once * 200
+    heard = [Word(w if i % 11 else "so", i * 0.5, i * 0.5 + 0.4, 0.9, ()) for i, w in enumerate(said)]
+    cut = pieces(" ".join(said), heard, len(said) * 0.5, length=30.0)
+    assert max(part.end - part.start for part in cut) < 31
+    start = 0
+    for part in cut:
+        assert abs(part.start - start * 0.5) < 0.6
+        start += len(part.text.split())
+
+
+def test_a_long_stretch_without_anchors_is_heard_in_windows(demo, monkeypatch) -> None:
+    once = asr_core.read_audio(CLIP)
+    long = np.concatenate([once, np.zeros(16_000, np.float32)] * 12)
+    text = " ".join([demo.transcribe(once).text] * 12)
+    monkeypatch.setattr("asr_core.aligning.AGREE", 10**6)
+    aligned = demo.align(long, text)
+    assert len(aligned.words) == len(text.split()) and len(aligned.cuts) == 0
+    period, count = (len(once) + 16_000) / 16_000, len(aligned.words) // 12
+    starts = np.array([word.start for word in aligned.words]).reshape(12, count) - period * np.arange(12)[:, None]
+    assert np.abs(starts - np.median(starts, axis=0)).max() < 0.4
+
+
+@pytest.mark.parametrize("head", ["ctc", "tdt"])
+def test_what_could_not_be_cut_and_is_too_large_is_refused(demo, monkeypatch, head: str) -> None:
+    monkeypatch.setattr("asr_core.decoding.forced.LARGEST", 1000)
+    with pytest.raises(asr_core.DecodingError, match="too much to align in one piece"):
+        demo.align(CLIP, "The meeting is on Friday.", head=head)

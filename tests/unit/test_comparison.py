@@ -117,6 +117,24 @@ def test_characters_cost_what_jiwer_says(a: str, b: str) -> None:
     assert edit_distance(a, b) == edit_distance(b, a)
 
 
+@given(st.lists(st.sampled_from("abc"), max_size=30), st.lists(st.sampled_from("abc"), max_size=30), st.booleans())
+@settings(max_examples=100, deadline=None)
+def test_long_sequences_are_halved_and_cost_the_same(a: list[str], b: list[str], timed: bool) -> None:
+    ours, theirs = (spoken(" ".join(words)).words for words in (a, b))
+    apart = milliseconds_apart(ours, theirs) if timed else None
+    whole = align_words(a, b, apart)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("asr_core.metrics.CELLS", 20)
+        halved = align_words(a, b, apart)
+
+    def cost(pairs):
+        both = [(i, j) for i, j in pairs if i is not None and j is not None]
+        equal = [(i, j) for i, j in both if a[i] == b[j]]
+        return len(pairs) - len(equal), -len(equal), sum(apart(i)[j] for i, j in both) if apart else 0
+
+    assert cost(halved) == cost(whole)
+
+
 @given(st.lists(st.sampled_from("abc"), max_size=12), st.lists(st.sampled_from("abc"), max_size=12), st.integers(0, 99))
 @settings(max_examples=100, deadline=None)
 def test_times_choose_only_between_equal_edits(a: list[str], b: list[str], seed: int) -> None:
