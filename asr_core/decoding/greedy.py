@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from asr_core.alignment import Hypothesis
@@ -10,7 +12,7 @@ from asr_core.decoding.fusion import Fused, States
 from asr_core.decoding.hypotheses import NOTHING
 from asr_core.decoding.options import MAX_SYMBOLS, Greedy
 from asr_core.decoding.steps import Steps, StepScores
-from asr_core.models.transducer import Transducer
+from asr_core.models.transducer import PredictionState, Transducer
 
 
 def transducer(
@@ -28,16 +30,61 @@ def transducer(
     Returns:
         One hypothesis an item, scored by the log-probs of its labels, blanks and durations.
     """
-    projected = head.joint.project_encoder(encoded)
-    output, state = head.prediction.start(len(encoded))
-    predicted = head.joint.project_prediction(output)
-    limit = options.max_symbols or head.max_symbols or MAX_SYMBOLS
-    time, on_frame = np.zeros(len(encoded), int), np.zeros(len(encoded), int)
     scores = StepScores(head, options.confidence)
+    projected = head.joint.project_encoder(encoded)
+    search(projected, lengths, head, options, fused, begin(len(encoded), head, fused), scores)
+    return scores.hypotheses(len(encoded))
 
-    states = fused.start((len(encoded),)) if fused else ()
 
-    active = np.flatnonzero(lengths > 0)
+class Carry(NamedTuple):
+    """Where a search stands: what the frames that follow need to go on from there.
+
+    Args:
+        frame: (batch,) frame that is next, counted from the first one that follows.
+        on_frame: (batch,) labels emitted on it so far.
+        predicted: (batch, joint width) projected output of the prediction network.
+        state: of the prediction network.
+        states: of the automata that are fused.
+    """
+
+    frame: np.ndarray
+    on_frame: np.ndarray
+    predicted: np.ndarray
+    state: PredictionState
+    states: States
+
+
+def begin(batch: int, head: Transducer, fused: Fused | None = None) -> Carry:
+    """The state before the first frame."""
+    output, state = head.prediction.start(batch)
+    nothing = np.zeros(batch, np.int64)
+    states = fused.start((batch,)) if fused else ()
+    return Carry(nothing, nothing, head.joint.project_prediction(output), state, states)
+
+
+def search(
+    projected: np.ndarray,
+    lengths: np.ndarray,
+    head: Transducer,
+    options: Greedy,
+    fused: Fused | None,
+    carry: Carry,
+    scores: StepScores,
+) -> Carry:
+    """Decode some frames from where a search stands.
+
+    Args:
+        projected: (batch, frames, joint width) of the encoder, and its valid `lengths` (batch,).
+        carry: left as it is.
+        scores: gets the steps, with frames counted from the first of `projected`.
+    Returns:
+        Where the search stands at the end of the frames. A TDT label may reach beyond it.
+    """
+    limit = options.max_symbols or head.max_symbols or MAX_SYMBOLS
+    time, on_frame, predicted = carry.frame.copy(), carry.on_frame.copy(), carry.predicted.copy()
+    state = PredictionState(carry.state.hidden.copy(), carry.state.cell.copy())
+    states = carry.states
+    active = np.flatnonzero(time < lengths)
     while active.size:
         logits = head.joint.logits(projected[active, time[active]], predicted[active])
         labels, durations = head.best(logits)
@@ -57,7 +104,7 @@ def transducer(
         on_frame[active[spent]] = 0
         time[active] += durations + spent
         active = active[time[active] < lengths[active]]
-    return scores.hypotheses(len(encoded))
+    return Carry(time - lengths, on_frame, predicted, state, states)
 
 
 def _choose(logits: np.ndarray, items: np.ndarray, fused: Fused, states: States) -> tuple[np.ndarray, States]:
