@@ -5,7 +5,7 @@
    `mount`, under the part's name; the part then draws itself with text nodes and canvases only.
 
    Signals between parts: "document" (another recording or new sentences), "threshold", "selection", "clock" (playback
-   has moved on), "playing" (it has started or stopped), "theme". */
+   has moved on), "playing" (it has started or stopped), "settings" (they have been opened or closed), "theme". */
 
 const parts = {};
 

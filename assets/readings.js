@@ -56,8 +56,12 @@ parts.readings = ({ root, element, trigger }) => {
 
   function show() {
     const readings = page.document?.readings;
-    root.replaceChildren(...(readings ? [card] : []));
-    if (!readings) return (listed = "");
+    if (!readings) {
+      root.replaceChildren();
+      listed = "";
+      return;
+    }
+    if (!card.isConnected) root.append(card);
     const { items, exponent, picked, note: said } = readings;
     const isList = items.length > 1;
     count.textContent = isList ? `${items.length}-best list` : "";

@@ -192,7 +192,9 @@ parts.messages = ({ root, props, trigger, server, watch }) => {
     const { stage = null, progress = null, messages = [] } = props.value ?? {};
     if (stage !== null && stage !== document.body.dataset.stage) {
       document.body.dataset.stage = stage;
-      document.body.classList.remove("ts-recording", "ts-settings-open");
+      document.body.classList.remove("ts-recording");
+      /* After an error the settings stay open, to be put right. */
+      if (stage !== "working" && !messages.some(({ kind }) => kind === "error")) openSettings(false);
       if (stage === "empty") clearAddress();
     }
     const old = root.querySelector(".ts-cancel:disabled");
@@ -206,6 +208,12 @@ parts.messages = ({ root, props, trigger, server, watch }) => {
   watch("value", show);
   show();
 };
+
+/* In the stage "result" the settings are a strip that can be opened; the source row's button says whether it is. */
+function openSettings(isOpen) {
+  document.body.classList.toggle("ts-settings-open", isOpen);
+  emit("settings", isOpen);
+}
 
 /* One line that a person should know, beside the settings. */
 parts.note = ({ root, props, watch }) => {
@@ -226,7 +234,7 @@ parts.source = ({ root, props, trigger, watch }) => {
     class: "ts-btn ts-tall",
     type: "button",
     "aria-expanded": "false",
-    onclick: toggleSettings,
+    onclick: () => openSettings(!document.body.classList.contains("ts-settings-open")),
   });
   const buttons = h(
     "div",
@@ -244,11 +252,6 @@ parts.source = ({ root, props, trigger, watch }) => {
       "Transcribe again",
     ),
   );
-
-  function toggleSettings() {
-    const isOpen = document.body.classList.toggle("ts-settings-open");
-    settings.setAttribute("aria-expanded", String(isOpen));
-  }
 
   function show() {
     const { name = "", facts = "", done = "", decoder = "" } = props.value ?? {};
@@ -268,6 +271,7 @@ parts.source = ({ root, props, trigger, watch }) => {
       ),
     );
   }
+  on("settings", (isOpen) => settings.setAttribute("aria-expanded", String(isOpen)));
   watch("value", show);
   show();
 };

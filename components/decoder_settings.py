@@ -114,7 +114,7 @@ class DecoderChoice:
         step=0.5,
         when={"strategy": ("beam",), "head": ("ctc",)},
     )
-    num_steps: int = _setting(2, "Labels per frame", "search", "whole", least=1, most=10, when={"strategy": ("maes",)})
+    num_steps: int = _setting(2, "Steps per frame", "search", "whole", least=1, most=10, when={"strategy": ("maes",)})
     expansion_beta: int = _setting(2, "Expansion beta", "search", "whole", most=16, when={"strategy": ("maes",)})
     expansion_gamma: float = _setting(
         2.3, "Expansion gamma", "search", "number", least=0.1, most=50, step=0.1, when={"strategy": ("maes",)}
