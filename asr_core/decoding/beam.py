@@ -13,6 +13,7 @@ from asr_core.decoding.ctc_paths import fold
 from asr_core.decoding.fusion import Fused, follow
 from asr_core.decoding.hypotheses import NOTHING, Hypotheses, top
 from asr_core.decoding.options import MAX_SYMBOLS, Beam
+from asr_core.decoding.predictions import Predictions
 from asr_core.decoding.steps import replay
 from asr_core.models.host import log_softmax
 from asr_core.models.transducer import Transducer
@@ -33,14 +34,14 @@ def transducer(
     projected = head.joint.project_encoder(encoded)
     batch, beam = len(encoded), options.size
     hypotheses = Hypotheses(batch, beam, head.blank, "tdt" if head.durations else "rnnt")
-    output, state = head.prediction.start(batch * beam)
-    predicted = head.joint.project_prediction(output)
+    predictions = Predictions(head, hypotheses.hashes.ravel())
     states = fused.start((batch, beam)) if fused else ()
     limit = options.max_symbols or head.max_symbols or MAX_SYMBOLS
 
     while (active := (hypotheses.frames < lengths[:, None]) & np.isfinite(hypotheses.scores)).any():
         item, slot = np.nonzero(active)
-        logits = head.joint.logits(projected[item, hypotheses.frames[item, slot]], predicted[item * beam + slot])
+        predicted = predictions.projected[item * beam + slot]
+        logits = head.joint.logits(projected[item, hypotheses.frames[item, slot]], predicted)
         extra, targets = fused.advance(tuple(s[item, slot] for s in states)) if fused else (None, ())
         spent = hypotheses.on_frame[item, slot] >= limit
         gains, labels, durations = _extensions(logits, head, options, fused, extra, spent)
@@ -59,14 +60,9 @@ def transducer(
         hypotheses.add(parents, labels, scores, durations)
         hypotheses.recombine(apart=limit == 1)
 
-        emitted = np.where((labels != head.blank) & np.isfinite(hypotheses.scores), labels, NOTHING)
+        emitted = np.where(labels != head.blank, labels, NOTHING)
         origin = (np.arange(batch)[:, None] * beam + parents).ravel()
-        predicted, state = predicted[origin], state.rows(origin)
-        new = np.flatnonzero(emitted.ravel() >= 0)
-        if new.size:
-            output, after = head.prediction.step(emitted.ravel()[new], state.rows(new))
-            predicted[new] = head.joint.project_prediction(output)
-            state.put(new, after)
+        predictions.advance(hypotheses.hashes.ravel(), origin, emitted.ravel())
         if fused:
             full = tuple(np.zeros((batch, beam, head.blank), np.int64) for _ in targets)
             for every, some in zip(full, targets, strict=True):

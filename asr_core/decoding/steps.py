@@ -18,8 +18,8 @@ from asr_core.decoding.options import Confidence
 from asr_core.models.host import log_softmax
 from asr_core.models.transducer import Transducer
 
-#: Floats of joint output that are kept until they are scored together.
-KEPT = 8_000_000
+#: Floats of joint output that are kept until they are scored together: few enough to stay in the cache.
+KEPT = 2**18
 
 
 class Steps(NamedTuple):

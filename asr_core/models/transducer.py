@@ -15,7 +15,7 @@ import numpy as np
 
 from asr_core.errors import ModelError
 from asr_core.models.config import TransducerConfig
-from asr_core.models.host import columns, linear, tensor
+from asr_core.models.host import linear, product, tensor
 
 
 class PredictionState(NamedTuple):
@@ -71,8 +71,10 @@ class PredictionNetwork:
         x = self.gates[labels]
         for layer, recurrent in enumerate(self.recurrent):
             if layer > 0:
-                x = hidden[layer - 1] @ self.inputs[layer - 1] + self.biases[layer - 1]
-            hidden[layer], cell[layer] = _lstm_cell(x + state.hidden[layer] @ recurrent, state.cell[layer])
+                x = product(hidden[layer - 1], self.inputs[layer - 1]) + self.biases[layer - 1]
+            gates = product(state.hidden[layer], recurrent)
+            gates += x
+            hidden[layer], cell[layer] = _lstm_cell(gates, state.cell[layer])
         return hidden[-1], PredictionState(hidden, cell)
 
 
@@ -93,15 +95,17 @@ class Joint:
 
     def project_encoder(self, encoded: np.ndarray) -> np.ndarray:
         """(..., encoder width) to (..., joint width); once for a whole recording."""
-        return encoded @ self.encoder[0] + self.encoder[1]
+        return product(encoded, self.encoder[0]) + self.encoder[1]
 
     def project_prediction(self, output: np.ndarray) -> np.ndarray:
         """(..., prediction width) to (..., joint width); once for each label."""
-        return output @ self.prediction[0] + self.prediction[1]
+        return product(output, self.prediction[0]) + self.prediction[1]
 
     def logits(self, encoded: np.ndarray, predicted: np.ndarray) -> np.ndarray:
         """(..., joint width) twice, projected, to (..., V + 1 + D)."""
-        return self._activate(encoded + predicted) @ self.output[0] + self.output[1]
+        out = product(self._activate(encoded + predicted), self.output[0])
+        out += self.output[1]
+        return out
 
     def _activate(self, x: np.ndarray) -> np.ndarray:
         if self.activation == "relu":
@@ -156,9 +160,9 @@ class Transducer:
         return cls(
             PredictionNetwork(
                 gates=embedding @ lstm[0][0].T + lstm[0][2],
-                inputs=tuple(columns(Wx) for Wx, _, _ in lstm[1:]),
+                inputs=tuple(Wx.T for Wx, _, _ in lstm[1:]),
                 biases=tuple(bias for _, _, bias in lstm[1:]),
-                recurrent=tuple(columns(Wh) for _, Wh, _ in lstm),
+                recurrent=tuple(Wh.T for _, Wh, _ in lstm),
             ),
             Joint(linear(weights, "joint.enc"), linear(weights, "joint.pred"), output, config.activation),
             blank=blank,
