@@ -1,20 +1,21 @@
 """The decoder's settings: a table of what a person can set, the controls made of it, and the `Decoding` it stands for.
 
-The table is the dataclass `DecoderChoice`: each field carries how it is asked for, within which limits, and when it
-applies. assets/decoder_settings.js draws the controls from the same table, so that nothing is said twice.
+The table is the dataclass `DecoderChoice` (see components/form.py); assets/decoder_settings.js draws the controls from
+the same table, so that nothing is said twice. A page may have several decoders, each with controls of its own.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Literal
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any
 
 import gradio as gr
 
 import asr_core
 from asr_core.decoding.options import Decoding
+from components import form
+from components.form import FILLED, setting
 from components.language_models import LanguageModels
 from components.part import part
 from components.phrases import parse_phrases
@@ -37,55 +38,23 @@ GROUPS = (
 )
 SEARCH = ("beam", "maes")
 TRANSDUCERS = ("tdt", "rnnt")
-#: A setting has this among its conditions where another one only has to be filled in.
-FILLED = ()
-
-
-@dataclass(frozen=True)
-class Setting:
-    """How a value is asked for.
-
-    Args:
-        group: the part of the form it stands in.
-        kind: "file" is an uploaded language model, "lines" a text.
-        options: (value, name) of a choice.
-        least, most, step: of a number.
-        empty: what a number that is left empty stands for; "" where it must not be empty.
-        when: the setting applies only where these others have one of these values.
-        hint: a line below it.
-    """
-
-    label: str
-    group: str
-    kind: Literal["choice", "whole", "number", "switch", "lines", "file"]
-    options: Sequence[tuple[str, str]] = ()
-    least: float = 0
-    most: float = 0
-    step: float = 1
-    empty: str = ""
-    when: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    hint: str = ""
-
-
-def _setting(default: Any, label: str, group: str, kind: str, **how: Any) -> Any:
-    return field(default=default, metadata={"setting": Setting(label, group, kind, **how)})
 
 
 @dataclass(frozen=True)
 class DecoderChoice:
     """The raw values of one decoder's controls. A setting that does not apply has its default."""
 
-    strategy: str = _setting(
+    strategy: str = setting(
         "greedy", "Decoder", "main", "choice", options=(("greedy", "Greedy"), ("beam", "Beam"), ("maes", "MAES"))
     )
-    head: str | None = _setting(
+    head: str | None = setting(
         None, "Head", "main", "choice", options=tuple(HEADS.items()), when={"strategy": ("greedy", "beam")}
     )
-    size: int = _setting(4, "Beam size", "main", "whole", least=1, most=16, when={"strategy": SEARCH})
-    n_best: int | None = _setting(
+    size: int = setting(4, "Beam size", "main", "whole", least=1, most=16, when={"strategy": SEARCH})
+    n_best: int | None = setting(
         None, "Readings listed", "main", "whole", least=1, most=16, empty="all", when={"strategy": SEARCH}
     )
-    max_symbols: int | None = _setting(
+    max_symbols: int | None = setting(
         None,
         "Labels per frame",
         "search",
@@ -95,16 +64,16 @@ class DecoderChoice:
         empty="model’s",
         when={"strategy": ("greedy", "beam"), "head": TRANSDUCERS},
     )
-    length_penalty: float | None = _setting(
+    length_penalty: float | None = setting(
         None, "Length penalty", "search", "number", most=3, step=0.1, empty="1", when={"strategy": ("beam",)}
     )
-    label_bonus: float = _setting(
+    label_bonus: float = setting(
         0.0, "Bonus per label", "search", "number", least=-10, most=10, step=0.1, when={"strategy": ("beam",)}
     )
-    duration_weight: float = _setting(
+    duration_weight: float = setting(
         1.0, "Duration weight", "search", "number", most=5, step=0.1, when={"strategy": ("beam",), "head": ("tdt",)}
     )
-    prune: float = _setting(
+    prune: float = setting(
         20.0,
         "Prune",
         "search",
@@ -114,14 +83,14 @@ class DecoderChoice:
         step=0.5,
         when={"strategy": ("beam",), "head": ("ctc",)},
     )
-    num_steps: int = _setting(2, "Steps per frame", "search", "whole", least=1, most=10, when={"strategy": ("maes",)})
-    expansion_beta: int = _setting(2, "Expansion beta", "search", "whole", most=16, when={"strategy": ("maes",)})
-    expansion_gamma: float = _setting(
+    num_steps: int = setting(2, "Steps per frame", "search", "whole", least=1, most=10, when={"strategy": ("maes",)})
+    expansion_beta: int = setting(2, "Expansion beta", "search", "whole", most=16, when={"strategy": ("maes",)})
+    expansion_gamma: float = setting(
         2.3, "Expansion gamma", "search", "number", least=0.1, most=50, step=0.1, when={"strategy": ("maes",)}
     )
-    lm: str | None = _setting(None, "ARPA file", "lm", "file")
-    lm_weight: float = _setting(0.3, "Weight", "lm", "number", most=5, step=0.05, when={"lm": FILLED})
-    pruning: str = _setting(
+    lm: str | None = setting(None, "ARPA file", "lm", "file")
+    lm_weight: float = setting(0.3, "Weight", "lm", "number", most=5, step=0.05, when={"lm": FILLED})
+    pruning: str = setting(
         "late",
         "Candidates are chosen",
         "lm",
@@ -129,14 +98,14 @@ class DecoderChoice:
         options=(("late", "with its scores (late)"), ("early", "without (early)")),
         when={"lm": FILLED, "strategy": SEARCH, "head": TRANSDUCERS},
     )
-    phrases: str = _setting(
+    phrases: str = setting(
         "", "One a line", "phrases", "lines", hint="With a weight where it is not 1: tokenscope: 2.5"
     )
-    phrase_weight: float = _setting(
+    phrase_weight: float = setting(
         1.0, "Weight of all", "phrases", "number", most=20, step=0.1, when={"phrases": FILLED}
     )
-    any_case: bool = _setting(True, "In any case", "phrases", "switch", when={"phrases": FILLED})
-    method: str = _setting(
+    any_case: bool = setting(True, "In any case", "phrases", "switch", when={"phrases": FILLED})
+    method: str = setting(
         "tsallis",
         "Measure",
         "confidence",
@@ -148,7 +117,7 @@ class DecoderChoice:
             ("renyi", "Rényi entropy"),
         ),
     )
-    norm: str = _setting(
+    norm: str = setting(
         "exp",
         "Normalisation",
         "confidence",
@@ -156,28 +125,20 @@ class DecoderChoice:
         options=(("exp", "Exponential"), ("lin", "Linear")),
         when={"method": ("gibbs", "tsallis", "renyi")},
     )
-    alpha: float = _setting(0.33, "Alpha", "confidence", "number", least=0.01, most=10, step=0.01)
-    aggregation: str = _setting(
+    alpha: float = setting(0.33, "Alpha", "confidence", "number", least=0.01, most=10, step=0.01)
+    aggregation: str = setting(
         "min",
         "Confidence of a word",
         "confidence",
         "choice",
         options=(("min", "Lowest of its tokens"), ("mean", "Mean"), ("max", "Highest"), ("prod", "Product")),
     )
-    include_duration: bool = _setting(False, "Count the duration in", "confidence", "switch", when={"head": ("tdt",)})
+    include_duration: bool = setting(False, "Count the duration in", "confidence", "switch", when={"head": ("tdt",)})
 
     @classmethod
     def from_page(cls, value: Any) -> DecoderChoice:
         """What the page sends. Raises DecodingError that calls the setting what the page calls it."""
-        given = value if isinstance(value, dict) else {}
-        chosen = {one.name: given.get(one.name, one.default) for one in fields(cls)}
-        values = {}
-        for one in fields(cls):
-            setting = one.metadata["setting"]
-            value = chosen[one.name] if _applies(setting, chosen) else one.default
-            # A default needs no check; None is one only where a setting may be left open.
-            values[one.name] = one.default if value is one.default else _checked(setting, value)
-        return cls(**values)
+        return cls(**form.values_of(cls, value))
 
 
 def decoding_of(choice: DecoderChoice, language_models: LanguageModels) -> Decoding:
@@ -227,13 +188,11 @@ def build_decoder_settings(language_models: LanguageModels, **options: Any) -> g
         except asr_core.DecodingError as error:
             return {"error": str(error)}
 
-    table = fields(DecoderChoice)
-    form = [{"name": one.name, "default": one.default, **asdict(one.metadata["setting"])} for one in table]
     return part(
         "decoder",
         asdict(DecoderChoice()),
         server_functions=(take_language_model, check_phrases),
-        form=form,
+        form=form.described(DecoderChoice),
         groups=[list(group) for group in GROUPS],
         notes=STRATEGY_NOTES,
         limit=language_models.max_mb,
@@ -275,48 +234,3 @@ def _fusion(choice: DecoderChoice, language_models: LanguageModels) -> asr_core.
     return asr_core.Fusion(
         lm=lm, lm_weight=choice.lm_weight, pruning=choice.pruning, phrases=phrases, phrase_weight=choice.phrase_weight
     )
-
-
-def _applies(setting: Setting, chosen: Mapping[str, Any]) -> bool:
-    """As `applies` in assets/decoder_settings.js."""
-    return all(
-        chosen[name] in accepted if accepted != FILLED else bool(chosen[name])
-        for name, accepted in setting.when.items()
-    )
-
-
-def _checked(setting: Setting, value: Any) -> Any:
-    """The value as the core takes it. Raises DecodingError."""
-    match setting.kind:
-        case "choice" if value in (key for key, _ in setting.options):
-            return value
-        case "switch" if isinstance(value, bool):
-            return value
-        case "lines" if isinstance(value, str):
-            return value
-        case "file" if isinstance(value, dict):
-            return value.get("id")
-        case "whole" | "number":
-            return _number(setting, value)
-    raise asr_core.DecodingError(f"{setting.label} cannot be {_shown(value)}. Load the page again.")
-
-
-def _number(setting: Setting, value: Any) -> int | float | None:
-    if value is None and setting.empty:
-        return None
-    is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    if is_number and setting.least <= value <= setting.most:
-        if setting.kind == "number":
-            return float(value)
-        if value == int(value):
-            return int(value)
-    kind = "a whole number" if setting.kind == "whole" else "a number"
-    accepted = f"{kind} from {setting.least:g} to {setting.most:g}"
-    if value is None:
-        raise asr_core.DecodingError(f"{setting.label} is empty. Give {accepted} in the settings.")
-    raise asr_core.DecodingError(f"{setting.label} is {accepted}, not {_shown(value)}. Put it right in the settings.")
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) < 40 else f"a {type(value).__name__} that is too long to show"

@@ -13,7 +13,7 @@ from components.documents import file_name
 
 #: Kept at once; the one unused for longest goes.
 KEPT = 4
-MAKE_ONE = "`python -m asr_core.lm` makes one from text."
+MAKE_ONE = "python -m asr_core.lm makes one from text."
 
 
 class LanguageModels:

@@ -40,7 +40,7 @@ def differences(best: asr_core.Transcript, other: asr_core.Transcript) -> list[t
     """Where a reading differs from the best one.
 
     Returns:
-        Runs in order: "same" words around a difference, an "other" word, a word of the best that is "missing" here, and
+        Runs in order: "same" words around a difference, "other" words, words of the best that are "missing" here, and
         "gap" for equal words that are left out. Empty where all words are equal.
     """
     pairs = asr_core.word_error_rate(best, other).alignment
@@ -51,7 +51,7 @@ def differences(best: asr_core.Transcript, other: asr_core.Transcript) -> list[t
         if i > before + 1:
             runs.append(GAP)
         kind, text = _run(pairs[i])
-        if kind == "same" and runs and runs[-1][0] == "same":
+        if runs and runs[-1][0] == kind:
             text = f"{runs.pop()[1]} {text}"
         runs.append((kind, text))
     if near and near[-1] < len(pairs) - 1:

@@ -45,6 +45,8 @@ def document(transcript: asr_core.Transcript, **more: object) -> Document:
             "y a b c d e f w",
             [("other", "y"), ("same", "a b"), ("gap", "…"), ("same", "e f"), ("other", "w")],
         ),
+        ("a b c d", "a x y d", [("same", "a"), ("other", "x y"), ("same", "d")]),
+        ("a b c d", "a d", [("same", "a"), ("missing", "b c"), ("same", "d")]),
         ("Hello there", "hello there", [("other", "hello"), ("same", "there")]),
     ],
 )
