@@ -7,7 +7,7 @@
 Every function may be called from any thread. Importing this package loads neither MLX nor a model.
 """
 
-from asr_core import formats
+from asr_core import annotation, formats
 from asr_core.alignment import Hypothesis, Sentence, Token, Transcript, Word
 from asr_core.audio import AudioInfo, AudioWarning, peaks, probe, read_audio, write_wav
 from asr_core.calibration import Reliability, reliability
@@ -70,6 +70,7 @@ __all__ = [
     "Token",
     "Transcript",
     "Word",
+    "annotation",
     "boundary_errors",
     "character_error_rate",
     "compare",

@@ -1,31 +1,78 @@
-"""Transcripts as files, one module a format.
+"""Transcripts and documents as files, one module a format.
 
-Each module has `TIERS`, the tiers it can hold, and `render(transcript, tier, name)`, which returns the whole file.
+Each module has its `NAME`, the `SUFFIXES` it goes by, the `TIERS` of a transcript that it can hold, and what it `KEEPS`
+of them; `render(source, tier, name)`, which returns the whole file; `sniff(text)`, which says whether a text looks like
+it; and `read(text, wanted)`, which returns what it found there.
 """
 
 from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TextIO
+from types import ModuleType
+from typing import Any, TextIO
 
 from asr_core.alignment import Transcript
+from asr_core.annotation.document import Audio, Document
+from asr_core.annotation.segments import DocumentError
 from asr_core.errors import FormatError
 from asr_core.formats import csv, ctm, json, srt, textgrid, txt, vtt
+from asr_core.formats.importing import assembled
+from asr_core.formats.source import bytes_of, text_of
 
 FORMATS = {"txt": txt, "srt": srt, "vtt": vtt, "json": json, "csv": csv, "textgrid": textgrid, "ctm": ctm}
+#: What comes back from each format.
+TABLE = {name: module.KEEPS for name, module in FORMATS.items()}
+
+OTHER_AUDIO = "The document was made of another recording: the content of the audio differs."
+
+
+def read(source: Any, *, format: str | None = None, audio: Audio | str | os.PathLike[str] | None = None) -> Document:
+    """Read a file of any format as a document. `TABLE` says what each format keeps.
+
+    Args:
+        source: a path, bytes, or an open file.
+        format: one of `FORMATS`; None = by the suffix of the name, else by the content.
+        audio: the recording it belongs to, or the path of it; where a file holds several recordings, the name of the
+            one that is meant. Its duration bounds the times.
+    Raises:
+        FormatError: a file that cannot be read, breaks its format (the line and the cause are named), or is too large.
+        AudioError: a path that is no audio.
+    """
+    if format is not None and (not isinstance(format, str) or format.lower() not in FORMATS):
+        raise FormatError(f"Formats are {', '.join(FORMATS)}; {format!r} is none of them.")
+    known = _audio(audio)
+    name, data = bytes_of(source)
+    what = repr(name[:80]) if name else "The file"
+    module = FORMATS[format.lower()] if format else None
+    try:
+        text = text_of(data)
+        module = module or _module(name, text)
+        found = module.read(text, (known.name or None) if known else None)
+        return _with_audio(found, known) if isinstance(found, Document) else assembled(found, known)
+    except (FormatError, DocumentError) as error:
+        form = f" as {module.NAME}" if module else ""
+        hint = _hint(module, text) if module else ""
+        raise FormatError(f"{what} cannot be read{form}: {error}{hint}") from error
 
 
 def write(
-    transcript: Transcript, path: str | os.PathLike[str] | TextIO, *, format: str | None = None, tier: str | None = None
+    source: Transcript | Document,
+    path: str | os.PathLike[str] | TextIO,
+    *,
+    format: str | None = None,
+    tier: str | None = None,
 ) -> None:
-    """Write a transcript.
+    """Write a transcript or a document.
 
     Args:
         path: where to (UTF-8; the file appears whole or not at all), or an open text file.
-        format: "txt", "srt", "vtt", "json", "csv", "textgrid" or "ctm"; None = by the suffix of `path`.
-        tier: "tokens", "words" or "sentences", as far as the format holds it; None = what is usual for the format.
+        format: one of `FORMATS`; None = by the suffix of `path`.
+        tier: "tokens", "words" or "sentences", as far as the format holds it, or the name of a document's tier; None =
+            what is usual for the format.
     Raises:
         FormatError: an unknown format, a tier that it does not hold, or a file that cannot be written.
     """
@@ -35,17 +82,62 @@ def write(
         raise FormatError(f"Formats are {', '.join(FORMATS)}; {format!r} is none of them.")
     if target is None and not hasattr(path, "write"):
         raise FormatError(f"A transcript is written to a path or an open text file, not to {path!r}.")
-    if not isinstance(transcript, Transcript):
-        raise FormatError(f"A Transcript is written, not {type(transcript).__name__}.")
-    module = FORMATS.get((format or (target.suffix[1:] if target else "")).lower())
+    if not isinstance(source, Transcript | Document):
+        raise FormatError(f"A Transcript or a Document is written, not {type(source).__name__}.")
+    module = FORMATS.get(format.lower()) if format else _by_suffix(target.name if target else "")
     if module is None:
         given = repr(format) if format else f"the name {str(target)!r}" if target else "a file without a name"
         raise FormatError(f"Formats are {', '.join(FORMATS)}; {given} is none of them.")
-    text = module.render(transcript, tier, target.stem if target else "audio")
+    text = module.render(source, tier, target.stem if target else "audio")
     if hasattr(path, "write"):
         path.write(text)
     else:
         _replace(target, text)
+
+
+def _by_suffix(name: str) -> ModuleType | None:
+    """The first format that goes by the suffix of a name, or by its own name as one."""
+    suffix = Path(name).suffix[1:].lower()
+    named = [module for module in FORMATS.values() if suffix in module.SUFFIXES]
+    return named[0] if named else FORMATS.get(suffix)
+
+
+def _module(name: str, text: str) -> ModuleType:
+    """The format of a file: of those that go by its suffix the one its content looks like; of all without a suffix."""
+    suffix = Path(name).suffix[1:].lower()
+    named = [module for module in FORMATS.values() if suffix in module.SUFFIXES]
+    return named[0] if len(named) == 1 else _looks_like(text, named or list(FORMATS.values()))
+
+
+def _looks_like(text: str, modules: Sequence[ModuleType]) -> ModuleType:
+    # Any text is text: that comes last.
+    ordered = sorted(modules, key=lambda module: module is txt)
+    return next((module for module in ordered if module.sniff(text)), ordered[-1])
+
+
+def _hint(module: ModuleType, text: str) -> str:
+    other = _looks_like(text, list(FORMATS.values()))
+    if other in (module, txt) or module.sniff(text):
+        return ""
+    return f" It looks like {other.NAME}."
+
+
+def _audio(audio: Any) -> Audio | None:
+    if audio is None or isinstance(audio, Audio):
+        return audio
+    if not isinstance(audio, str | os.PathLike):
+        raise FormatError(f"audio is an Audio, a path or a name, not {type(audio).__name__}.")
+    return Audio.of_file(audio) if os.path.isfile(audio) else Audio(os.fspath(audio))  # noqa: PTH113 - takes any text
+
+
+def _with_audio(document: Document, audio: Audio | None) -> Document:
+    if audio is None:
+        return document
+    own = document.audio
+    if None not in (own.sha256, audio.sha256) and own.sha256 != audio.sha256:
+        document = replace(document, warnings=(*document.warnings, OTHER_AUDIO))
+    duration = own.duration if audio.duration is None else audio.duration
+    return replace(document, audio=replace(audio, duration=duration))
 
 
 def _replace(path: Path, text: str) -> None:

@@ -1,45 +1,22 @@
-"""What the subtitle and interval formats share: whole milliseconds, text on one line, words on lines of cues."""
+"""What writers share: the tier that is meant, whole milliseconds, text on one line."""
 
 from __future__ import annotations
 
+import math
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
-from asr_core.alignment import Transcript, Word
+from asr_core.alignment import Transcript
+from asr_core.annotation.document import Document
+from asr_core.annotation.segments import DocumentError
+from asr_core.annotation.timing import Timed
 from asr_core.errors import FormatError
+
+#: What is written.
+Source = Transcript | Document
 
 #: Milliseconds that an item without length is given where there is room: one encoder frame of a Parakeet model.
 FRAME = 80
-#: Characters of a line and lines of a cue, as subtitle guidelines have them.
-MAX_CHARACTERS = 42
-MAX_LINES = 2
-
-
-@dataclass(frozen=True)
-class Piece:
-    """A word, or a part of one that is too long for a line, in milliseconds."""
-
-    text: str
-    start: int
-    end: int
-
-
-@dataclass(frozen=True)
-class Cue:
-    """Lines that are shown together, each a tuple of pieces."""
-
-    lines: tuple[tuple[Piece, ...], ...]
-
-    @property
-    def start(self) -> int:
-        """Milliseconds."""
-        return self.lines[0][0].start
-
-    @property
-    def end(self) -> int:
-        """Milliseconds; more than `start`."""
-        return self.lines[-1][-1].end
 
 
 def one_line(text: str) -> str:
@@ -56,6 +33,52 @@ def one_tier(accepted: Sequence[str], tier: str | None) -> str:
     return tier
 
 
+def as_document(source: Source) -> Document:
+    """A transcript as a document, whose words cover its tokens. Raises FormatError where times are missing."""
+    try:
+        return source if isinstance(source, Document) else Document.from_transcript(source)
+    except DocumentError as error:
+        raise FormatError(str(error)) from error
+
+
+def items(source: Source, accepted: Sequence[str], tier: str | None) -> Sequence[Timed]:
+    """What a format with one tier writes.
+
+    Args:
+        accepted: the grains of a transcript that the format holds, the usual one first.
+        tier: one of them, or the name of a document's tier; None = the usual one.
+    """
+    if isinstance(source, Transcript):
+        return getattr(source, one_tier(accepted, tier))
+    own = source.first(accepted[0]) if tier is None else next((t for t in source.tiers if t.name == tier), None)
+    if own is not None:
+        return own.segments
+    if tier is not None and tier not in accepted:
+        names = ", ".join(dict.fromkeys((*(t.name for t in source.tiers), *accepted)))
+        raise FormatError(f"This document can be written with one of the tiers {names}, not {tier!r}.")
+    return getattr(source.transcript(), tier or accepted[0])
+
+
+def length(source: Source) -> float:
+    """Seconds of the recording; of one that is unknown, as far as the tiers go."""
+    duration = source.duration if isinstance(source, Transcript) else source.audio.duration
+    if duration:
+        return duration
+    if isinstance(source, Transcript):
+        return max((item.end for item in (*source.tokens, *source.words, *source.sentences)), default=0.0)
+    return max((tier.segments[-1].end for tier in source.tiers if tier.segments), default=0.0)
+
+
+def sure(item: Timed) -> float | None:
+    """The confidence of an item, where it is known."""
+    return known(getattr(item, "confidence", None))
+
+
+def known(value: float | None) -> float | None:
+    """A number; None where it is none."""
+    return value if value is not None and math.isfinite(value) else None
+
+
 def intervals(spans: Iterable[tuple[float, float]], duration: float) -> list[tuple[int, int]]:
     """Seconds to whole milliseconds: in order, without overlap, each at least 1 ms, inside the recording.
 
@@ -65,6 +88,10 @@ def intervals(spans: Iterable[tuple[float, float]], duration: float) -> list[tup
     """
     starts, ends = [], []
     for start, end in spans:
+        if not (math.isfinite(start) and math.isfinite(end)):
+            raise FormatError(
+                f"Item {len(starts) + 1} has no times; this format needs a start and an end of everything."
+            )
         starts.append(max(round(start * 1000), starts[-1] if starts else 0))
         ends.append(max(round(end * 1000), starts[-1]))
     placed: list[tuple[int, int]] = []
@@ -77,21 +104,6 @@ def intervals(spans: Iterable[tuple[float, float]], duration: float) -> list[tup
         placed += _share(max(starts[first], placed[-1][1] if placed else 0), ends[first:last], following)
         first = last
     return _inside(placed, round(duration * 1000))
-
-
-def cues(transcript: Transcript, tier: str) -> list[Cue]:
-    """Subtitles: a cue for each word, or for each sentence as far as it fits the lines of one cue."""
-    groups = [[word] for word in transcript.words] if tier == "words" else [s.words for s in transcript.sentences]
-    parts = [[part for word in group for part in _parts(word)] for group in groups]
-    times = iter(intervals(((start, end) for group in parts for _, start, end in group), transcript.duration))
-    pieces = [[Piece(text, *next(times)) for text, _, _ in group] for group in parts]
-    return [cue for group in pieces for cue in _cues(group)]
-
-
-def clock(milliseconds: int, mark: str) -> str:
-    """hh:mm:ss, the decimal mark, and three digits."""
-    seconds, rest = divmod(milliseconds, 1000)
-    return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}{mark}{rest:03}"
 
 
 def _share(start: int, ends: Sequence[int], following: int | None) -> list[tuple[int, int]]:
@@ -124,27 +136,3 @@ def _inside(placed: Sequence[tuple[int, int]], limit: int) -> list[tuple[int, in
         limit = min(start, end - 1)
         moved.append((limit, end))
     return moved[::-1]
-
-
-def _parts(word: Word) -> list[tuple[str, float, float]]:
-    """A word for lines: scripts without spaces write words longer than a line."""
-    text = one_line(word.text)
-    count = -(-len(text) // MAX_CHARACTERS)
-    step = (word.end - word.start) / max(count, 1)
-    return [
-        (text[i * MAX_CHARACTERS : (i + 1) * MAX_CHARACTERS], word.start + i * step, word.start + (i + 1) * step)
-        for i in range(count)
-    ]
-
-
-def _cues(pieces: Sequence[Piece]) -> list[Cue]:
-    lines: list[list[Piece]] = []
-    width = 0
-    for piece in pieces:
-        if lines and width + 1 + len(piece.text) <= MAX_CHARACTERS:
-            lines[-1].append(piece)
-            width += 1 + len(piece.text)
-        else:
-            lines.append([piece])
-            width = len(piece.text)
-    return [Cue(tuple(map(tuple, lines[i : i + MAX_LINES]))) for i in range(0, len(lines), MAX_LINES)]
