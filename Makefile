@@ -5,6 +5,7 @@
 #   make lint | format                      ruff alone
 #   make screenshot                         the picture of the README, from the real app
 #   make eval-model                         how well the model in the box does, from the committed clips
+#   make bench [ROWS="greedy encoder"]      one table of times, beside parakeet-mlx on the same input
 #   make clean                              forget the set-up
 
 HOST ?= 127.0.0.1
@@ -19,7 +20,10 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # One process a core; MLX and OpenBLAS share the cores within each.
 WORKERS ?= 2
 
-.PHONY: run test lint format screenshot eval-model clean
+# Empty: all rows of the table.
+ROWS ?=
+
+.PHONY: run test lint format screenshot eval-model bench clean
 .DEFAULT_GOAL := run
 
 run: $(VENV)/.app $(VENV)/.system
@@ -42,6 +46,9 @@ screenshot: $(VENV)/.dev $(VENV)/.system $(VENV)/.browser
 
 eval-model: $(VENV)/.dev $(VENV)/.system
 	$(BIN)/python -m assets.demo_model.training.evaluate
+
+bench: $(VENV)/.dev $(VENV)/.system
+	$(BIN)/python -m tests.bench $(ROWS)
 
 clean:
 	rm -rf $(VENV)

@@ -1,0 +1,1 @@
+"""The benches: one table from one run on this machine (`make bench`)."""

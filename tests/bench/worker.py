@@ -1,0 +1,57 @@
+"""Another process that does a job whenever it is asked to, and says how long it took.
+
+Both sides share this module. It needs only the standard library, since a peer may live in another environment.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+
+
+class Worker:
+    """A process that runs `python -m module arguments` and answers one JSON line for each it is sent."""
+
+    def __init__(self, module: str, *arguments: str, python: str = sys.executable) -> None:
+        self._process = subprocess.Popen(
+            [python, "-m", module, *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )
+
+    def ask(self, question: Any = None) -> Any:
+        """Send a question and wait for the answer. Raises RuntimeError where the process has died."""
+        self._process.stdin.write(json.dumps(question) + "\n")
+        self._process.stdin.flush()
+        answer = self._process.stdout.readline()
+        if not answer:
+            raise RuntimeError(f"{' '.join(self._process.args)} ended with {self._process.wait()}.")
+        return json.loads(answer)
+
+    def __enter__(self) -> Worker:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._process.stdin.close()
+        self._process.wait()
+
+
+def serve(job: Callable[[Any], Any]) -> None:
+    """Answer every question on the standard input until it ends; what libraries print is kept out of the answers."""
+    answers, sys.stdout = sys.stdout, sys.stderr
+    for line in sys.stdin:
+        print(json.dumps(job(json.loads(line))), file=answers, flush=True)
