@@ -17,6 +17,7 @@ from asr_core.models.config import EncoderConfig
 
 #: Added to the score of a key that must not be seen; finite, so that a row without keys stays finite.
 HIDDEN = -1e9
+LOG2_E = math.log2(math.e)
 
 Length = TypeVar("Length", int, np.ndarray)
 
@@ -148,7 +149,7 @@ class FeedForward(nn.Module):
         self.linear2 = nn.Linear(config.feed_forward, config.width, bias=config.bias)
 
     def __call__(self, x: mx.array) -> mx.array:
-        return self.linear2(nn.silu(self.linear1(x)))
+        return self.linear2(silu(self.linear1(x)))
 
 
 class RelativeAttention(nn.Module):
@@ -181,7 +182,7 @@ class RelativeAttention(nn.Module):
         bias = relative_shift((by_position * scale) @ p.swapaxes(-1, -2))
         if hidden is not None:
             bias = bias + hidden
-        out = mx.fast.scaled_dot_product_attention(by_content, k, v, scale=scale, mask=bias)
+        out = attend(by_content, k, v, scale, bias)
         return self.linear_out(out.transpose(0, 2, 1, 3).reshape(batch, frames, width))
 
     def _split(self, x: mx.array) -> mx.array:
@@ -202,10 +203,10 @@ class ConvolutionModule(nn.Module):
 
     def __call__(self, x: mx.array, valid: mx.array | None) -> mx.array:
         a, b = mx.split(self.pointwise_conv1(x), 2, axis=-1)
-        x = a * mx.sigmoid(b)
+        x = a * sigmoid(b)
         if valid is not None:
             x = mx.where(valid[..., None], x, 0)
-        return self.pointwise_conv2(nn.silu(self.batch_norm(self.depthwise_conv(x))))
+        return self.pointwise_conv2(silu(self.batch_norm(self.depthwise_conv(x))))
 
 
 class DepthwiseConv1d(nn.Module):
@@ -259,6 +260,33 @@ class RelativePositions:
             mx.eval(self._table)
         middle = self._reach
         return self._table[middle - frames + 1 : middle + frames]
+
+
+def sigmoid(x: mx.array) -> mx.array:
+    """1 / (1 + e^-x)."""
+    return 1 / (1 + mx.power(2.0, x * -LOG2_E)) if _powers_are_faster(x) else mx.sigmoid(x)
+
+
+def silu(x: mx.array) -> mx.array:
+    """x * sigmoid(x)."""
+    return x / (1 + mx.power(2.0, x * -LOG2_E)) if _powers_are_faster(x) else nn.silu(x)
+
+
+def attend(q: mx.array, k: mx.array, v: mx.array, scale: float, bias: mx.array) -> mx.array:
+    """Softmax attention, (batch, heads, T, width) each; `bias` (batch, heads, T, T) is added to the scaled scores."""
+    if not _powers_are_faster(q):
+        return mx.fast.scaled_dot_product_attention(q, k, v, scale=scale, mask=bias)
+    scores = ((q * scale) @ k.swapaxes(-1, -2) + bias) * LOG2_E
+    weights = mx.power(2.0, scores - scores.max(-1, keepdims=True))
+    return (weights @ v) / weights.sum(-1, keepdims=True)
+
+
+def _powers_are_faster(x: mx.array) -> bool:
+    """MLX's CPU backend takes exponentials two to three times slower than powers of two, sigmoid and softmax with them.
+
+    Metal has fused kernels; numbers of 16 bits need them to keep their precision.
+    """
+    return x.dtype == mx.float32 and mx.default_device().type == mx.DeviceType.cpu
 
 
 def relative_shift(scores: mx.array) -> mx.array:
