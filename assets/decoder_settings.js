@@ -1,11 +1,10 @@
 /* The controls of one decoder, drawn from the table that components/decoder_settings.py sends.
 
    Props from Python: form [{name, label, group, kind, options, least, most, step, empty, when, hint, default}],
-   groups [[key, title]], notes {strategy: text}, limit (MB of a language model), heads (of the model; [] = not known yet).
+   groups [[key, title]], notes {strategy: text}, limit (MB of a language model), heads (of the model; [] = not known).
    Value, read by Python and written only here: {name: value of that setting}; lm is {id, name} or null.
-   Server functions: take_language_model([path, name]) -> {id, name} or {error};  check_phrases(text) -> {count} or {error} */
-
-const HEAD_NAMES = { tdt: "TDT", rnnt: "RNN-T", ctc: "CTC" };
+   Server functions: take_language_model([path, name]) answers {id, name} or {error}
+                     check_phrases(text) answers {count} or {error} */
 
 /* Whether a setting has a meaning beside the others; as _applies in components/decoder_settings.py. */
 function applies({ when }, chosen) {
@@ -18,6 +17,8 @@ let decoderColumns = 0;
 
 parts.decoder = ({ root, props, server, upload, watch }) => {
   const form = props.form;
+  const namesOf = (setting) => Object.fromEntries(form.find((one) => one.name === setting).options);
+  const [strategyNames, headNames] = [namesOf("strategy"), namesOf("head")];
   const chosen = { ...Object.fromEntries(form.map((one) => [one.name, one.default])), ...props.value };
   const fields = new Map(); /* name -> {node, show()} */
   const folds = new Map(); /* group -> {node, state} */
@@ -92,8 +93,9 @@ parts.decoder = ({ root, props, server, upload, watch }) => {
     });
     const said = h("span", { class: "ts-hint", "aria-live": "polite" }, one.hint);
     let timer = 0;
+    let checked = "";
     async function check() {
-      const text = area.value;
+      const text = (checked = area.value);
       const { count = 0, error } = await server
         .check_phrases(text)
         .catch(() => ({ error: "The server does not answer. Try again in a moment." }));
@@ -104,13 +106,20 @@ parts.decoder = ({ root, props, server, upload, watch }) => {
       area.setAttribute("aria-invalid", String(Boolean(error)));
       refresh();
     }
-    area.addEventListener("input", () => {
-      choose(one.name, area.value);
+    function take() {
       clearTimeout(timer);
-      timer = setTimeout(check, 400);
+      if (area.value !== chosen[one.name]) choose(one.name, area.value);
+      if (area.value !== checked) check();
+    }
+    /* A keystroke must not send a long list through the page; leaving the field does so at once. */
+    area.addEventListener("input", () => {
+      clearTimeout(timer);
+      timer = setTimeout(take, 400);
+      if (area.value.length < 2000) choose(one.name, area.value);
     });
+    area.addEventListener("change", take);
     function show() {
-      if (area.value === chosen[one.name]) return;
+      if (document.activeElement === area || area.value === chosen[one.name]) return;
       area.value = chosen[one.name];
       check();
     }
@@ -126,7 +135,12 @@ parts.decoder = ({ root, props, server, upload, watch }) => {
       "aria-label": one.label,
       "data-file": one.name,
     });
-    const pick = h("button", { class: "ts-btn", type: "button", onclick: () => input.click() }, icon("file"), "Choose an ARPA file");
+    const pick = h(
+      "button",
+      { class: "ts-btn", type: "button", onclick: () => input.click() },
+      icon("file"),
+      "Choose an ARPA file",
+    );
     const name = h("bdi", { class: "ts-grow ts-ellipsis" });
     const remove = h(
       "button",
@@ -196,9 +210,9 @@ parts.decoder = ({ root, props, server, upload, watch }) => {
     }
     const heads = props.heads ?? [];
     for (const option of fields.get("strategy").input.options) {
-      const lacks = option.value === "maes" && heads.length > 0 && !heads.includes("rnnt");
-      option.disabled = lacks;
-      option.textContent = option.value === "maes" && lacks ? "MAES (needs an RNN-T head)" : nameOf("strategy", option.value);
+      option.disabled = option.value === "maes" && heads.length > 0 && !heads.includes("rnnt");
+      const reason = option.disabled ? " (needs an RNN-T head)" : "";
+      option.textContent = `${strategyNames[option.value]}${reason}`;
     }
     const head = fields.get("head");
     for (const option of head.input.options) option.hidden = option.disabled = !heads.includes(option.value);
@@ -210,12 +224,10 @@ parts.decoder = ({ root, props, server, upload, watch }) => {
     }
   }
 
-  const nameOf = (setting, value) => form.find((one) => one.name === setting).options.find(([key]) => key === value)?.[1];
-
   function headNote(heads) {
     if (!heads.length) return "";
     if (heads.length === 1) return "The only head of this model.";
-    const others = heads.filter((one) => one !== chosen.head).map((one) => HEAD_NAMES[one]);
+    const others = heads.filter((one) => one !== chosen.head).map((one) => headNames[one]);
     return `This model also has ${others.join(" and ")}.`;
   }
 

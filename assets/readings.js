@@ -17,6 +17,7 @@ parts.readings = ({ root, element, trigger }) => {
   const rank = h("th", { class: "ts-right ts-wide-only" });
   const body = h("tbody");
   const note = h("p", { class: "ts-dim" });
+  const advice = h("span", { class: "ts-dim ts-wide-only ts-small" }, "Pick one to see it on the tiers");
   const table = h(
     "div",
     { class: "ts-scroll ts-tall-list" },
@@ -47,7 +48,7 @@ parts.readings = ({ root, element, trigger }) => {
       h("h2", {}, "Other readings"),
       count,
       h("span", { class: "ts-grow" }),
-      h("span", { class: "ts-dim ts-wide-only ts-small" }, "Pick one to see it on the tiers"),
+      advice,
     ),
     table,
     h("div", { class: "ts-body" }, note),
@@ -66,10 +67,11 @@ parts.readings = ({ root, element, trigger }) => {
     const isList = items.length > 1;
     count.textContent = isList ? `${items.length}-best list` : "";
     rank.textContent = exponent === 1 ? "Per token" : "Ranked by";
-    rank.title = `The score divided by (tokens + 1)${exponent === 1 ? "" : ` to the power of ${exponent}`}: the list is in its order`;
+    const power = exponent === 1 ? "" : ` to the power of ${exponent}`;
+    rank.title = `The score divided by (tokens + 1)${power}. The list is in this order.`;
     note.textContent = said;
     note.parentNode.hidden = !said;
-    table.hidden = !isList;
+    table.hidden = advice.hidden = !isList;
     const key = JSON.stringify([page.document.doc, items]);
     if (key !== listed) body.replaceChildren(...items.map(row));
     listed = key;

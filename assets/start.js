@@ -255,7 +255,7 @@ parts.source = ({ root, props, trigger, watch }) => {
 
   function show() {
     const { name = "", facts = "", done = "", decoder = "" } = props.value ?? {};
-    settings.replaceChildren(decoder || "Settings", icon("down"));
+    settings.replaceChildren(h("span", { class: "ts-ellipsis" }, decoder || "Settings"), icon("down"));
     root.replaceChildren(
       h(
         "div",

@@ -104,7 +104,7 @@ class DecoderChoice:
     phrase_weight: float = setting(
         1.0, "Weight of all", "phrases", "number", most=20, step=0.1, when={"phrases": FILLED}
     )
-    any_case: bool = setting(True, "In any case", "phrases", "switch", when={"phrases": FILLED})
+    any_case: bool = setting(True, "In any letter case", "phrases", "switch", when={"phrases": FILLED})
     method: str = setting(
         "tsallis",
         "Measure",

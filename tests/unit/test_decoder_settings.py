@@ -106,7 +106,7 @@ def test_what_does_not_apply_stays_neutral(models: LanguageModels) -> None:
         ({"strategy": ["beam"]}, "Decoder cannot be"),
         ({"head": ["tdt"]}, "Head cannot be"),
         ({"method": {"$ne": 1}}, "Measure cannot be"),
-        ({"any_case": 1, "phrases": "x"}, "In any case cannot be 1"),
+        ({"any_case": 1, "phrases": "x"}, "In any letter case cannot be 1"),
         ({"phrases": 5}, "One a line cannot be 5"),
         ({"lm": "abc"}, "ARPA file cannot be 'abc'"),
         ({"lm": {"id": 5}}, "This language model is no longer kept here"),
