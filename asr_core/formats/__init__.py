@@ -8,7 +8,6 @@ it; and `read(text, wanted)`, which returns what it found there.
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,11 +18,24 @@ from asr_core.alignment import Transcript
 from asr_core.annotation.document import Audio, Document
 from asr_core.annotation.segments import DocumentError
 from asr_core.errors import FormatError
-from asr_core.formats import csv, ctm, json, srt, textgrid, txt, vtt
+from asr_core.formats import audacity, csv, ctm, eaf, hf, json, nemo, rttm, srt, textgrid, txt, vtt
 from asr_core.formats.importing import assembled
-from asr_core.formats.source import bytes_of, text_of
+from asr_core.formats.source import bytes_of, replace_file, text_of
 
-FORMATS = {"txt": txt, "srt": srt, "vtt": vtt, "json": json, "csv": csv, "textgrid": textgrid, "ctm": ctm}
+FORMATS = {
+    "txt": txt,
+    "srt": srt,
+    "vtt": vtt,
+    "json": json,
+    "csv": csv,
+    "textgrid": textgrid,
+    "ctm": ctm,
+    "eaf": eaf,
+    "rttm": rttm,
+    "audacity": audacity,
+    "nemo": nemo,
+    "hf": hf,
+}
 #: What comes back from each format.
 TABLE = {name: module.KEEPS for name, module in FORMATS.items()}
 
@@ -34,7 +46,7 @@ def read(source: Any, *, format: str | None = None, audio: Audio | str | os.Path
     """Read a file of any format as a document. `TABLE` says what each format keeps.
 
     Args:
-        source: a path, bytes, or an open file.
+        source: a path, bytes, or an open file; for a Hugging Face dataset its folder.
         format: one of `FORMATS`; None = by the suffix of the name, else by the content.
         audio: the recording it belongs to, or the path of it; where a file holds several recordings, the name of the
             one that is meant. Its duration bounds the times.
@@ -45,13 +57,16 @@ def read(source: Any, *, format: str | None = None, audio: Audio | str | os.Path
     if format is not None and (not isinstance(format, str) or format.lower() not in FORMATS):
         raise FormatError(f"Formats are {', '.join(FORMATS)}; {format!r} is none of them.")
     known = _audio(audio)
-    name, data = bytes_of(source)
+    folder = hf.folder_of(source) if format is None or format.lower() == "hf" else None
+    name, data = bytes_of(folder / hf.METADATA if folder else source)
     what = repr(name[:80]) if name else "The file"
-    module = FORMATS[format.lower()] if format else None
+    module, text = (FORMATS[format.lower()] if format else hf if folder else None), ""
     try:
         text = text_of(data)
         module = module or _module(name, text)
         found = module.read(text, (known.name or None) if known else None)
+        if folder and (known is None or known.duration is None):
+            known = hf.audio_beside(folder, found.recording) or known
         return _with_audio(found, known) if isinstance(found, Document) else assembled(found, known)
     except (FormatError, DocumentError) as error:
         form = f" as {module.NAME}" if module else ""
@@ -65,6 +80,7 @@ def write(
     *,
     format: str | None = None,
     tier: str | None = None,
+    audio: str | os.PathLike[str] | None = None,
 ) -> None:
     """Write a transcript or a document.
 
@@ -73,6 +89,7 @@ def write(
         format: one of `FORMATS`; None = by the suffix of `path`.
         tier: "tokens", "words" or "sentences", as far as the format holds it, or the name of a document's tier; None =
             what is usual for the format.
+        audio: for "hf", whose `path` is a folder: the file that is copied into it.
     Raises:
         FormatError: an unknown format, a tier that it does not hold, or a file that cannot be written.
     """
@@ -88,11 +105,14 @@ def write(
     if module is None:
         given = repr(format) if format else f"the name {str(target)!r}" if target else "a file without a name"
         raise FormatError(f"Formats are {', '.join(FORMATS)}; {given} is none of them.")
+    if module is hf and not hasattr(path, "write"):
+        hf.add(target, source, tier, audio)
+        return
     text = module.render(source, tier, target.stem if target else "audio")
     if hasattr(path, "write"):
         path.write(text)
     else:
-        _replace(target, text)
+        replace_file(target, text)
 
 
 def _by_suffix(name: str) -> ModuleType | None:
@@ -112,7 +132,7 @@ def _module(name: str, text: str) -> ModuleType:
 def _looks_like(text: str, modules: Sequence[ModuleType]) -> ModuleType:
     # Any text is text: that comes last.
     ordered = sorted(modules, key=lambda module: module is txt)
-    return next((module for module in ordered if module.sniff(text)), ordered[-1])
+    return next((module for module in ordered if module.sniff(text)), ordered[0])
 
 
 def _hint(module: ModuleType, text: str) -> str:
@@ -138,18 +158,3 @@ def _with_audio(document: Document, audio: Audio | None) -> Document:
         document = replace(document, warnings=(*document.warnings, OTHER_AUDIO))
     duration = own.duration if audio.duration is None else audio.duration
     return replace(document, audio=replace(audio, duration=duration))
-
-
-def _replace(path: Path, text: str) -> None:
-    """Write beside the file and rename, so that no reader sees half of it."""
-    beside = path.with_name(f".{secrets.token_hex(8)}.part") if path.name else path
-    try:
-        # A lone surrogate has no UTF-8; it is written as "?".
-        beside.write_bytes(text.encode("utf-8", "replace"))
-        beside.replace(path)
-    except (OSError, ValueError) as error:  # a ValueError is a name with a NUL or a lone surrogate
-        reason = getattr(error, "strerror", None) or error
-        raise FormatError(f"{str(path)[:80]!r} cannot be written: {reason}.") from error
-    finally:
-        if beside != path:
-            beside.unlink(missing_ok=True)

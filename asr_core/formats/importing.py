@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import chain, count
+from pathlib import PurePosixPath
 
 from asr_core.annotation.document import Audio, Document
 from asr_core.annotation.segments import DECIMALS, Segment, Tier
@@ -33,7 +34,7 @@ def assembled(contents: Contents, audio: Audio | None) -> Document:
     total = sum(len(track.rows) for track in contents.tracks)
     if total > MAX_SEGMENTS:
         raise FormatError(f"it holds {total:,} segments; at most {MAX_SEGMENTS:,} are read.")
-    known = audio or Audio(contents.recording)
+    known = audio or Audio(PurePosixPath(contents.recording.replace("\\", "/")).name)
     last = max((row.end for track in contents.tracks for row in track.rows), default=0.0)
     if known.duration is None and contents.duration is not None:
         known = replace(known, duration=max(contents.duration, last))
@@ -115,7 +116,10 @@ def _tiers(lanes: Iterable[tuple[str, str, list[Row]]]) -> list[Tier]:
 
 def _segment(id: int, kind: str, row: Row) -> Segment:
     text = row.text if kind == "tokens" else row.text.strip()
-    return Segment(id, text, row.start, row.end, row.confidence, row.token_id, row.log_prob, row.speaker)
+    speaker = row.speaker
+    if kind == "speakers" and (speaker is None or speaker == text):
+        speaker, text = text or None, ""
+    return Segment(id, text, row.start, row.end, row.confidence, row.token_id, row.log_prob, speaker)
 
 
 def _covering(tiers: list[Tier], warnings: list[str]) -> tuple[Tier, ...]:

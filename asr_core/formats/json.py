@@ -39,8 +39,9 @@ def render(source: Source, tier: str | None, name: str) -> str:
 
 
 def sniff(text: str) -> bool:
-    """Whether it begins as an object."""
-    return text.lstrip().startswith("{")
+    """Whether it begins as an object that is no row of a manifest."""
+    first = text.lstrip()[:100_000].split("\n", 1)[0]
+    return first.startswith("{") and '"audio_filepath"' not in first and '"file_name"' not in first
 
 
 def read(text: str, wanted: str | None) -> Document:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from asr_core.alignment import Transcript
 from asr_core.annotation.document import Document
-from asr_core.annotation.segments import DocumentError
+from asr_core.annotation.segments import DocumentError, Segment, Tier
 from asr_core.annotation.timing import Timed
 from asr_core.errors import FormatError
 
@@ -46,17 +47,37 @@ def items(source: Source, accepted: Sequence[str], tier: str | None) -> Sequence
 
     Args:
         accepted: the grains of a transcript that the format holds, the usual one first.
-        tier: one of them, or the name of a document's tier; None = the usual one.
+        tier: one of them, or the name of a document's tier; None = the usual one, or the next that a document has.
     """
     if isinstance(source, Transcript):
         return getattr(source, one_tier(accepted, tier))
-    own = source.first(accepted[0]) if tier is None else next((t for t in source.tiers if t.name == tier), None)
-    if own is not None:
-        return own.segments
-    if tier is not None and tier not in accepted:
-        names = ", ".join(dict.fromkeys((*(t.name for t in source.tiers), *accepted)))
+    if tier is None:
+        return next((found for kind in accepted if (found := _grain(source, kind))), ())
+    named = next((one for one in source.tiers if one.name == tier), None)
+    if named is None and tier not in accepted:
+        names = ", ".join(dict.fromkeys((*(one.name for one in source.tiers), *accepted)))
         raise FormatError(f"This document can be written with one of the tiers {names}, not {tier!r}.")
-    return getattr(source.transcript(), tier or accepted[0])
+    return labelled(named) if named else getattr(source.transcript(), tier)
+
+
+def _grain(source: Document, kind: str) -> Sequence[Timed]:
+    """The document's tier of that kind, or what its transcript has in place of it."""
+    own = source.first(kind)
+    return own.segments if own else getattr(source.transcript(), kind)
+
+
+def labelled(tier: Tier) -> Sequence[Segment]:
+    """The segments of a tier as files show them: turns have the name of their speaker for a text."""
+    if tier.kind != "speakers":
+        return tier.segments
+    return [replace(segment, text=segment.text or segment.speaker or "") for segment in tier.segments]
+
+
+def milliseconds(item: Timed) -> tuple[int, int]:
+    """Start and end of an item, each rounded once. Raises FormatError where it has none."""
+    if not (math.isfinite(item.start) and math.isfinite(item.end)):
+        raise FormatError(f"{item.text[:40]!r} has no times; this format needs a start and an end of everything.")
+    return round(item.start * 1000), round(item.end * 1000)
 
 
 def length(source: Source) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import os
+import secrets
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,21 @@ def text_of(data: bytes) -> str:
     if "\0" in text:
         raise Malformed(text[: text.index("\0")].count("\n") + 1, "it holds a zero byte, so it is no text file.")
     return text.removeprefix("\ufeff")
+
+
+def replace_file(path: Path, text: str) -> None:
+    """Write beside the file and rename, so that no reader sees half of it. Raises FormatError."""
+    beside = path.with_name(f".{secrets.token_hex(8)}.part") if path.name else path
+    try:
+        # A lone surrogate has no UTF-8; it is written as "?".
+        beside.write_bytes(text.encode("utf-8", "replace"))
+        beside.replace(path)
+    except (OSError, ValueError) as error:  # a ValueError is a name with a NUL or a lone surrogate
+        reason = getattr(error, "strerror", None) or error
+        raise FormatError(f"{str(path)[:80]!r} cannot be written: {reason}.") from error
+    finally:
+        if beside != path:
+            beside.unlink(missing_ok=True)
 
 
 def _encoding(data: bytes) -> str:

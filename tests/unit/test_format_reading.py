@@ -171,3 +171,84 @@ def test_txt_keeps_the_text(document):
     found = again(document, "txt")
     assert [s.text for s in found.tiers[0].segments] == [s.text for s in document.tier("sentences").segments]
     assert found.warnings == () or "no times" in found.warnings[0]
+
+
+@given(documents())
+@settings(deadline=None)
+def test_eaf(document):
+    marks = Tier('my <marks> & "more"', "marks", (Segment(4000, "noise\n& more", 0, 0.25, speaker="Ada"),))
+    document = replace(document, audio=Audio("clip.wav"), tiers=(*document.tiers, marks), next_id=5000)
+    found = again(document, "eaf")
+    assert [(t.name, t.kind) for t in found.tiers] == [(t.name, t.kind) for t in document.tiers]
+    for kind in ("words", "sentences"):
+        same(found.tier(kind), document.tier(kind))
+    same(found.tier("tokens"), document.tier("tokens"), ends=False)
+    assert found.tiers[3].segments[0].speaker == "Ada" and found.tiers[3].segments[0].text == "noise\n& more"
+    assert found.audio.name == "clip.wav"
+
+
+@pytest.mark.parametrize("name", ["words", "sentences"])
+@given(document=documents())
+@settings(deadline=None, max_examples=50)
+def test_audacity(name, document):
+    found = again(document, "audacity", name)
+    assert [t.name for t in found.tiers] == ["labels"]
+    same(found.tiers[0], document.tier(name))
+
+
+def test_audacity_keeps_points():
+    document = Document(tiers=(tier("words", [Segment(0, "a", 0.5, 1), Segment(0, ".", 1, 1)]),))
+    assert written(document, "audacity") == b"0.500000\t1.000000\ta\n1.000000\t1.000000\t.\n"
+    same(again(document, "audacity").tiers[0], document.tiers[0])
+
+
+TURNS = st.lists(
+    st.tuples(st.integers(0, 900), st.integers(1, 900), st.sampled_from(["A", "B", "Ада", "a-->b"])), max_size=8
+)
+
+
+@given(TURNS)
+def test_rttm(turns):
+    """Speakers may overlap each other."""
+    tiers = {}
+    for gap, length, speaker in turns:
+        own = tiers.setdefault(speaker, [])
+        start = (own[-1].end if own else 0) + gap / 1000 + 0.001
+        own.append(Segment(0, "", start, start + length / 1000, speaker=speaker))
+    document = Document(
+        Audio("my clip.wav"), tuple(tier("speakers", own, 100 * i, name) for i, (name, own) in enumerate(tiers.items()))
+    )
+    found = again(document, "rttm")
+    heard = sorted((s.start, s.end, s.speaker) for t in found.tiers for s in t.segments)
+    wanted = sorted((s.start, s.end, s.speaker) for own in tiers.values() for s in own)
+    assert [one[2] for one in heard] == [one[2] for one in wanted] and {t.kind for t in found.tiers} == {"speakers"}
+    for one, other in zip(heard, wanted, strict=True):
+        assert one[:2] == pytest.approx(other[:2], abs=0.0011)
+
+
+@pytest.mark.parametrize("format", ["nemo", "hf"])
+@given(document=documents())
+@settings(deadline=None, max_examples=50)
+def test_rows_of_json(format, document):
+    document = replace(document, language="en")
+    found = again(document, format)
+    same(found.tier("sentences"), document.tier("sentences"), sure=1e-6)
+    if document.tier("words").segments:
+        same(found.tier("words"), document.tier("words"), sure=1e-6)
+    assert found.audio.name == "clip.wav" and found.language == "en" and found.warnings == ()
+    assert found.audio.duration == pytest.approx(document.audio.duration, abs=1e-6)
+
+
+@pytest.mark.parametrize("format", formats.FORMATS)
+def test_a_format_is_known_by_its_content(format):
+    words = [Segment(0, "Hello", 0.5, 1, 0.5), Segment(0, "you.", 1.25, 2, 0.5)]
+    document = Document(
+        Audio("clip.wav", duration=3), (tier("words", words), tier("sentences", [Segment(0, "Hello you.", 0.5, 2)], 9))
+    )
+    data = written(document, format)
+    found = formats.read(data)
+    assert found.tiers[-1].kind == formats.read(data, format=format).tiers[-1].kind and found.tiers[-1].segments
+    for encoding in ("utf-16", "utf-16-le", "utf-16-be", "utf-8-sig"):
+        coded = data.decode().replace("\n", "\r\n").encode(encoding)
+        assert formats.read(coded).tiers == found.tiers
+        assert formats.read(io.BytesIO(coded), format=format).tiers == found.tiers
