@@ -101,6 +101,8 @@ def is_whole(value: Any) -> bool:
 
 def is_number(value: Any) -> bool:
     """Whether it is a finite number; NumPy's scalars count."""
+    if type(value) is float:
+        return math.isfinite(value)
     if isinstance(value, bool | str | bytes) or not hasattr(value, "__float__"):
         return False
     try:

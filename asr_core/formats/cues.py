@@ -31,10 +31,11 @@ class Piece:
 
 @dataclass(frozen=True)
 class Cue:
-    """Lines that are shown together, each a tuple of pieces."""
+    """Lines that are shown together, each a tuple of pieces. `timed`: whether the words have times of their own."""
 
     lines: tuple[tuple[Piece, ...], ...]
     speaker: str | None = None
+    timed: bool = True
 
     @property
     def start(self) -> int:
@@ -76,12 +77,15 @@ def _parts(word: Timed) -> list[tuple[str, float, float]]:
 
 
 def _cues_of(source: Source, tier: Sequence[Timed]) -> list[Cue]:
-    groups = [_words(item) for item in (_with_words(source, tier) if isinstance(source, Document) else tier)]
-    parts = [[part for word in group for part in _parts(word)] for group in groups]
+    said = _with_words(source, tier) if isinstance(source, Document) else tier
+    parts = [[part for word in _words(item) for part in _parts(word)] for item in said]
     times = iter(intervals(((start, end) for group in parts for _, start, end in group), length(source)))
     pieces = [[Piece(text, *next(times)) for text, _, _ in group] for group in parts]
-    speakers = [getattr(item, "speaker", None) for item in tier]
-    return [cue for group, speaker in zip(pieces, speakers, strict=True) for cue in _cues(group, speaker)]
+    return [
+        Cue(lines, getattr(item, "speaker", None), timed=not isinstance(words, Segment))
+        for item, words, group in zip(tier, said, pieces, strict=True)
+        for lines in _screens(group)
+    ]
 
 
 def _with_words(source: Document, tier: Sequence[Timed]) -> Sequence[Timed]:
@@ -102,7 +106,8 @@ def _words(item: Timed) -> Sequence[Timed]:
     return [item]
 
 
-def _cues(pieces: Sequence[Piece], speaker: str | None) -> list[Cue]:
+def _screens(pieces: Sequence[Piece]) -> list[tuple[tuple[Piece, ...], ...]]:
+    """Lines of words, as many as are shown together."""
     lines: list[list[Piece]] = []
     width = 0
     for piece in pieces:
@@ -112,7 +117,7 @@ def _cues(pieces: Sequence[Piece], speaker: str | None) -> list[Cue]:
         else:
             lines.append([piece])
             width = len(piece.text)
-    return [Cue(tuple(map(tuple, lines[i : i + MAX_LINES])), speaker) for i in range(0, len(lines), MAX_LINES)]
+    return [tuple(map(tuple, lines[i : i + MAX_LINES])) for i in range(0, len(lines), MAX_LINES)]
 
 
 def seconds(hours: str | None, minutes: str, whole: str, fraction: str, line: int) -> float:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
@@ -18,7 +19,7 @@ from asr_core.alignment import Transcript
 from asr_core.annotation.segments import KINDS, Tier
 from asr_core.annotation.timing import divided
 from asr_core.formats.contents import Contents, Malformed, Row, Track, kind_of, shown
-from asr_core.formats.layout import Source, as_document, intervals, items, length, one_line, one_tier
+from asr_core.formats.layout import Placed, Source, as_document, one_line, one_tier, timed_tiers
 
 NAME = "EAF"
 SUFFIXES = ("eaf",)
@@ -42,20 +43,16 @@ def render(source: Source, tier: str | None, name: str) -> str:
     chosen = [one for one in document.tiers if tier in (None, one.name)]
     if tier is not None and not chosen:
         chosen = [Tier(tier, kind_of(tier))]  # made of the others, where it can be
-    times, parts = [], []
-    for number, one in enumerate(chosen):
-        found = items(document, TIERS, one.name)
-        spans = intervals(((item.start, item.end) for item in found), length(source))
-        times += [(time, number) for time in {time for span in spans for time in span}]
-        parts.append((one, [(span, item.text) for item, span in zip(found, spans, strict=True)]))
+    placed = timed_tiers(document, [one.name for one in chosen], TIERS)
+    times = {(time, one.name) for one in chosen for start, end, _ in placed[one.name] for time in (start, end)}
     slots = {slot: f"ts{i}" for i, slot in enumerate(sorted(times), 1)}
     order = "".join(
         f'        <TIME_SLOT TIME_SLOT_ID="{id}" TIME_VALUE="{time}"/>\n' for (time, _), id in slots.items()
     )
-    tiers = "".join(_tier(number, one, found, slots) for number, (one, found) in enumerate(parts))
+    tiers = "".join(_tier(number, one, placed[one.name], slots) for number, one in enumerate(chosen))
     types = "".join(
         f'    <LINGUISTIC_TYPE GRAPHIC_REFERENCES="false" LINGUISTIC_TYPE_ID="{kind}" TIME_ALIGNABLE="true"/>\n'
-        for kind in dict.fromkeys(one.kind for one, _ in parts)
+        for kind in dict.fromkeys(one.kind for one in chosen)
     )
     head = _HEAD.format(date=datetime.now(UTC).isoformat(timespec="seconds"), media=_media(document.audio.name))
     return f"{head}    <TIME_ORDER>\n{order}    </TIME_ORDER>\n{tiers}{types}</ANNOTATION_DOCUMENT>\n"
@@ -252,15 +249,15 @@ def _media(name: str) -> str:
     return f'<MEDIA_DESCRIPTOR MEDIA_URL={url} RELATIVE_MEDIA_URL={url} MIME_TYPE="audio/*"/>'
 
 
-def _tier(number: int, tier: Tier, found: list[tuple[tuple[int, int], str]], slots: dict[tuple[int, int], str]) -> str:
+def _tier(number: int, tier: Tier, placed: Sequence[Placed], slots: Mapping[tuple[int, str], str]) -> str:
     speakers = {segment.speaker for segment in tier.segments}
     speaker = next(iter(speakers)) if len(speakers) == 1 else None
     participant = f" PARTICIPANT={quoteattr(one_line(speaker))}" if speaker else ""
     rows = "".join(
         f'        <ANNOTATION><ALIGNABLE_ANNOTATION ANNOTATION_ID="a{number}_{i}"'
-        f' TIME_SLOT_REF1="{slots[start, number]}" TIME_SLOT_REF2="{slots[end, number]}">'
-        f"<ANNOTATION_VALUE>{_content(text)}</ANNOTATION_VALUE></ALIGNABLE_ANNOTATION></ANNOTATION>\n"
-        for i, ((start, end), text) in enumerate(found)
+        f' TIME_SLOT_REF1="{slots[start, tier.name]}" TIME_SLOT_REF2="{slots[end, tier.name]}">'
+        f"<ANNOTATION_VALUE>{_content(item.text)}</ANNOTATION_VALUE></ALIGNABLE_ANNOTATION></ANNOTATION>\n"
+        for i, (start, end, item) in enumerate(placed)
     )
     name = quoteattr(_NO_XML.sub("", one_line(tier.name)) or "tier")
     return f'    <TIER LINGUISTIC_TYPE_REF="{tier.kind}" TIER_ID={name}{participant}>\n{rows}    </TIER>\n'

@@ -13,8 +13,8 @@ from asr_core.annotation.timing import divided, straddling
 from asr_core.errors import FormatError
 from asr_core.formats.contents import Contents, Malformed, Row, Track
 
-#: Most segments of a file, a day of words; and most that may speak at once.
-MAX_SEGMENTS = 500_000
+#: Most segments of a file, a day of words; and most that may overlap at once.
+MAX_SEGMENTS = 250_000
 MAX_LANES = 32
 #: Seconds of overlap that are rounding: hundredths of a second, for start and length.
 ROUNDING = 0.0101
@@ -85,7 +85,7 @@ def _first_fit(rows: Iterable[Row]) -> list[list[Row]]:
     for row in rows:
         for lane in lanes:
             before = lane[-1]
-            if before.end > row.start and before.start < row.start and before.end - row.start <= ROUNDING:
+            if 0 < before.end - row.start <= ROUNDING and before.start < row.start and before.speaker == row.speaker:
                 before = lane[-1] = before._replace(end=row.start)
             if before.end <= row.start:
                 lane.append(row)

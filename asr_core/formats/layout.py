@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from asr_core.alignment import Transcript
 from asr_core.annotation.document import Document
 from asr_core.annotation.segments import DocumentError, Segment, Tier
-from asr_core.annotation.timing import Timed
+from asr_core.annotation.timing import Timed, members
 from asr_core.errors import FormatError
 
 #: What is written.
 Source = Transcript | Document
+#: An item with its start and end in milliseconds.
+Placed = tuple[int, int, Timed]
 
 #: Milliseconds that an item without length is given where there is room: one encoder frame of a Parakeet model.
 FRAME = 80
@@ -125,6 +127,38 @@ def intervals(spans: Iterable[tuple[float, float]], duration: float) -> list[tup
         placed += _share(max(starts[first], placed[-1][1] if placed else 0), ends[first:last], following)
         first = last
     return _inside(placed, round(duration * 1000))
+
+
+def timed_tiers(
+    document: Document, names: Sequence[str], accepted: Sequence[str], keep: Callable[[Timed], bool] = lambda item: True
+) -> dict[str, list[Placed]]:
+    """The tiers of a document in milliseconds, each as `intervals` has it, words still around their tokens.
+
+    Args:
+        names, accepted: as `items` takes them.
+        keep: which items are written.
+    """
+    found: dict[str, list[Placed]] = {}
+    for name in names:
+        kept = [item for item in items(document, accepted, name) if keep(item)]
+        times = intervals(((item.start, item.end) for item in kept), length(document))
+        found[name] = [(*span, item) for item, span in zip(kept, times, strict=True)]
+    tokens, words = document.first("tokens"), document.first("words")
+    if tokens and words and tokens.name in found and words.name in found:
+        found[words.name] = _covering(found[words.name], found[tokens.name])
+    return found
+
+
+def _covering(words: list[Placed], tokens: Sequence[Placed]) -> list[Placed]:
+    """Where words touch, the mark at the end of the first got a millisecond of the second: the boundary follows it."""
+    ends = {id(token): end for _, end, token in tokens}
+    groups = members([word for *_, word in words], [token for *_, token in tokens])
+    for i in range(len(words) - 1):
+        (start, end, word), (following, until, after) = words[i : i + 2]
+        last = max((ends[id(token)] for token in groups[i]), default=0)
+        if end == following < last < until:
+            words[i], words[i + 1] = (start, last, word), (last, until, after)
+    return words
 
 
 def _share(start: int, ends: Sequence[int], following: int | None) -> list[tuple[int, int]]:

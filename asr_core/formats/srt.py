@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from asr_core.formats.contents import Contents, Malformed, Row, Track, lines_of, shown
 from asr_core.formats.cues import clock, cue_times, cues
 from asr_core.formats.layout import Source
@@ -10,6 +12,9 @@ NAME = "SRT"
 SUFFIXES = ("srt",)
 TIERS = ("sentences", "words")
 KEEPS = "Sentences and their times, as cues of at most two lines of 42 letters. No tokens, confidences or speakers."
+
+#: What a line is made of that was to have times.
+_CLOCK = re.compile(r"-?[0-9][0-9:.,\s>-]*")
 
 
 def render(source: Source, tier: str | None, name: str) -> str:
@@ -30,9 +35,7 @@ def sniff(text: str) -> bool:
 def read(text: str, wanted: str | None) -> Contents:
     """A sentence for each cue; its lines become one. Cues may overlap, lack their number, or hold empty lines."""
     lines = [line.strip() for line in lines_of(text)]
-    heads = [
-        i for i, line in enumerate(lines) if "-->" in line and (i == 0 or not lines[i - 1] or _counts(lines[i - 1]))
-    ]
+    heads = [i for i in range(len(lines)) if _is_head(lines, i)]
     begins = [i - 1 if i and _counts(lines[i - 1]) else i for i in heads]
     _check_rest(lines, begins)
     rows = []
@@ -40,6 +43,14 @@ def read(text: str, wanted: str | None) -> Contents:
         start, end = cue_times(lines[head], head + 1, ",")
         rows.append(Row(head + 1, start, end, " ".join(line for line in lines[head + 1 : until] if line)))
     return Contents((Track("sentences", "sentences", tuple(rows)),))
+
+
+def _is_head(lines: list[str], i: int) -> bool:
+    """Whether a line has the times of a cue, whole or cut off, and no text."""
+    before = lines[i - 1] if i else ""
+    if "-->" in lines[i]:
+        return not before or _counts(before)
+    return _counts(before) and not (i > 1 and lines[i - 2]) and bool(_CLOCK.fullmatch(lines[i]))
 
 
 def _counts(line: str) -> bool:

@@ -12,9 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from asr_core.alignment import Transcript
-from asr_core.annotation.timing import Timed
 from asr_core.formats.contents import Contents, Malformed, Row, Track, kind_of, number, shown
-from asr_core.formats.layout import Source, as_document, intervals, items, length, one_line, one_tier
+from asr_core.formats.layout import Source, as_document, length, one_line, one_tier, timed_tiers
 
 NAME = "TextGrid"
 SUFFIXES = ("textgrid",)
@@ -27,10 +26,11 @@ Interval = tuple[int, int, str]
 def render(source: Source, tier: str | None, name: str) -> str:
     """The file: all tiers, or the one that is named."""
     tier = one_tier(TIERS, tier) if isinstance(source, Transcript) and tier is not None else tier
-    document, duration = as_document(source), length(source)
+    document = as_document(source)
     chosen = [one.name for one in document.tiers] if tier is None else [tier]
-    tiers = {name: _intervals(items(document, TIERS, name), duration) for name in chosen}
-    end = max(1, round(duration * 1000), *(found[-1][1] for found in tiers.values() if found))
+    placed = timed_tiers(document, chosen, TIERS, keep=lambda item: bool(one_line(item.text)))
+    tiers = {name: [(start, end, one_line(item.text)) for start, end, item in one] for name, one in placed.items()}
+    end = max(1, round(length(source) * 1000), *(found[-1][1] for found in tiers.values() if found))
     head = f'File type = "ooTextFile"\nObject class = "TextGrid"\n\nxmin = 0\nxmax = {_seconds(end)}\n'
     body = "".join(_tier(i, name, _filled(found, end), end) for i, (name, found) in enumerate(tiers.items(), 1))
     return f"{head}tiers? <exists>\nsize = {len(tiers)}\nitem []:\n{body}"
@@ -143,12 +143,6 @@ class _Pieces:
         self._line += self._text.count("\n", self._at)
         self._at = len(self._text)
         return None
-
-
-def _intervals(found: Sequence[Timed], duration: float) -> list[Interval]:
-    visible = [item for item in found if one_line(item.text)]
-    times = intervals(((item.start, item.end) for item in visible), duration)
-    return [(start, end, one_line(item.text)) for item, (start, end) in zip(visible, times, strict=True)]
 
 
 def _filled(found: Sequence[Interval], end: int) -> list[Interval]:

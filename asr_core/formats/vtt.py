@@ -18,7 +18,7 @@ SUFFIXES = ("vtt",)
 TIERS = ("sentences", "words")
 KEEPS = "Sentences, their times and speakers, and where each word begins; a word lasts until the next. No confidences."
 
-_TAG = re.compile(r"<([^<>]*)>")
+_TAG = re.compile(r"<([^>]*)(?:>|\Z)")
 _STAMP = re.compile(r"(?:([0-9]{1,4}):)?([0-9]{2}):([0-9]{2})\.([0-9]{3})")
 _VOICE = re.compile(r"v(?:\.\S+)?\s+(.+)", re.DOTALL)
 
@@ -83,9 +83,9 @@ def _text(cue: Cue) -> str:
 
 
 def _word(piece: Piece, cue: Cue, begins_line: bool) -> str:
-    """A tag's time lies inside its cue (W3C): the first word has none."""
+    """A tag's time lies inside its cue (W3C): the first word has none, and no word whose time is not known."""
     text = ("" if begins_line else " ") + escape(piece.text)
-    return text if piece.start == cue.start else f"<{clock(piece.start, '.')}><c>{text}</c>"
+    return text if piece.start == cue.start or not cue.timed else f"<{clock(piece.start, '.')}><c>{text}</c>"
 
 
 def _blocks(lines: list[str]) -> list[tuple[int, list[str]]]:
