@@ -85,26 +85,37 @@ def search(
     state = PredictionState(carry.state.hidden.copy(), carry.state.cell.copy())
     states = carry.states
     active = np.flatnonzero(time < lengths)
+    emitted = np.full(len(time), NOTHING)
     while active.size:
-        logits = head.joint.logits(projected[active, time[active]], predicted[active])
+        # An item waits with its label until all have one, or are done: the prediction network runs for all at once.
+        going = active[emitted[active] == NOTHING]
+        if 2 * going.size <= active.size:
+            _predict(emitted, predicted, state, head)
+            going = active
+        logits = head.joint.logits(projected[going, time[going]], predicted[going])
         labels, durations = head.best(logits)
         if fused and (wanted := np.flatnonzero(labels != head.blank)).size:
-            labels[wanted], states = _choose(logits[wanted, : head.blank], active[wanted], fused, states)
-        scores.add(Steps(active, time[active], labels, durations, logits))
+            labels[wanted], states = _choose(logits[wanted, : head.blank], going[wanted], fused, states)
+        scores.add(Steps(going, time[going], labels, durations, logits))
+        emitted[going] = np.where(labels != head.blank, labels, NOTHING)
 
-        is_label = labels != head.blank
-        emitting = active[is_label]
-        if emitting.size:
-            output, after = head.prediction.step(labels[is_label], state.rows(emitting))
-            predicted[emitting] = head.joint.project_prediction(output)
-            state.put(emitting, after)
-
-        on_frame[active] = np.where(durations > 0, 0, on_frame[active] + 1)
-        spent = on_frame[active] >= limit
-        on_frame[active[spent]] = 0
-        time[active] += durations + spent
+        on_frame[going] = np.where(durations > 0, 0, on_frame[going] + 1)
+        spent = on_frame[going] >= limit
+        on_frame[going[spent]] = 0
+        time[going] += durations + spent
         active = active[time[active] < lengths[active]]
+    _predict(emitted, predicted, state, head)
     return Carry(time - lengths, on_frame, predicted, state, states)
+
+
+def _predict(emitted: np.ndarray, predicted: np.ndarray, state: PredictionState, head: Transducer) -> None:
+    """Run the prediction network for the items that have `emitted` a label; everything is changed in place."""
+    items = np.flatnonzero(emitted != NOTHING)
+    if items.size:
+        output, after = head.prediction.step(emitted[items], state.rows(items))
+        predicted[items] = head.joint.project_prediction(output)
+        state.put(items, after)
+        emitted[items] = NOTHING
 
 
 def _choose(logits: np.ndarray, items: np.ndarray, fused: Fused, states: States) -> tuple[np.ndarray, States]:

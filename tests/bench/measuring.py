@@ -8,12 +8,18 @@ from statistics import median
 from typing import NamedTuple
 
 
-class Pair(NamedTuple):
-    """Median seconds of both, and the median of the ratios of neighbours: how many times faster ours is."""
+class Rounds(NamedTuple):
+    """Seconds of jobs that took turns: (jobs,) for each round."""
 
-    ours: float
-    peer: float
-    ratio: float
+    seconds: list[list[float]]
+
+    def median(self, job: int) -> float:
+        """Of one job."""
+        return median(took[job] for took in self.seconds)
+
+    def ratio(self, job: int, base: int) -> float:
+        """How many times longer `job` took than `base`, the median over the rounds."""
+        return median(took[job] / took[base] for took in self.seconds)
 
 
 def timed(job: Callable[[], object]) -> float:
@@ -23,9 +29,6 @@ def timed(job: Callable[[], object]) -> float:
     return time.perf_counter() - started
 
 
-def interleaved(
-    ours: Callable[[], object], peer: Callable[[], object], times: int = 5, *, clock: Callable = timed
-) -> Pair:
-    """Time two jobs in turn. `clock` takes a job and gives its seconds."""
-    pairs = [(clock(ours), clock(peer)) for _ in range(times)]
-    return Pair(median(a for a, _ in pairs), median(b for _, b in pairs), median(b / a for a, b in pairs))
+def in_turn(*jobs: Callable[[], object], times: int = 3) -> Rounds:
+    """Time jobs one after the other, and again."""
+    return Rounds([[timed(job) for job in jobs] for _ in range(times)])

@@ -15,7 +15,7 @@ from asr_core.decoding.options import Beam
 from asr_core.models.transducer import Transducer
 from tests.bench import peer, samples
 from tests.bench.heads import random_heads
-from tests.bench.measuring import interleaved
+from tests.bench.measuring import in_turn
 from tests.bench.table import Line, seconds
 
 FRAMES = 96
@@ -44,6 +44,6 @@ def _line(what: str, clips: list[np.ndarray], head: Transducer, model: object) -
         for clip in theirs:
             peer.decode(model, clip, peer.BEAM)
 
-    pair = interleaved(ours, peers, 3)
+    took = in_turn(ours, peers)
     note = f"{sum(clip.shape[1] for clip in clips)} frames; the searches differ"
-    return Line(what, seconds(pair.ours), seconds(pair.peer), pair.ratio, target=8, note=note)
+    return Line(what, seconds(took.median(0)), seconds(took.median(1)), took.ratio(1, 0), target=8, note=note)

@@ -12,30 +12,32 @@ from asr_core.decoding.options import Greedy
 from asr_core.models.transducer import Transducer
 from tests.bench import peer, samples
 from tests.bench.heads import BATCH, FRAMES, random_heads
-from tests.bench.measuring import interleaved
+from tests.bench.measuring import in_turn
 from tests.bench.table import Line, seconds
 
 
 def rows() -> Iterator[Line]:
     """Real-size heads with two vocabularies, and the embedded model on its samples."""
     for kind, vocabulary in (("tdt", 1024), ("tdt", 8192), ("rnnt", 1024), ("rnnt", 8192)):
-        heads = random_heads(kind, vocabulary)
-        model = peer.with_heads(heads.weights, heads.config, vocabulary)
-        clip, theirs = heads.encoded[:1], mx.array(heads.encoded[:1])
-        found = _tokens(clip, heads.transducer)
-        note = f"{len(found[0])} tokens in {FRAMES} frames; {_agreement(found, peer.decode(model, theirs))}"
-        name = f"greedy {kind.upper()}, {vocabulary} tokens"
-        one = interleaved(lambda: _tokens(clip, heads.transducer), lambda: peer.decode(model, theirs))  # noqa: B023
-        yield Line(f"{name}, one clip", seconds(one.ours), seconds(one.peer), one.ratio, target=3, note=note)
-        many = interleaved(
-            lambda: _tokens(heads.encoded, heads.transducer),  # noqa: B023
-            lambda: peer.decode(model, theirs),  # noqa: B023
-            3,
-        )
-        ratio = many.ratio * BATCH
-        note = "seconds a clip; the peer decodes one after the other and is timed on one"
-        yield Line(f"{name}, {BATCH} clips", seconds(many.ours / BATCH), seconds(many.peer), ratio, target=8, note=note)
+        yield from _random(kind, vocabulary)
     yield _samples()
+
+
+def _random(kind: str, vocabulary: int) -> Iterator[Line]:
+    heads = random_heads(kind, vocabulary)
+    head, model = heads.transducer, peer.with_heads(heads.weights, heads.config, vocabulary)
+    clip, theirs = heads.encoded[:1], mx.array(heads.encoded[:1])
+    found = _tokens(clip, head)
+    note = f"{len(found[0])} tokens in {FRAMES} frames; {_agreement(found, peer.decode(model, theirs))}"
+    took = in_turn(
+        lambda: _tokens(clip, head), lambda: _tokens(heads.encoded, head), lambda: peer.decode(model, theirs)
+    )
+    one, many, peers = (took.median(job) for job in range(3))
+    name = f"greedy {kind.upper()}, {vocabulary} tokens"
+    yield Line(f"{name}, one clip", seconds(one), seconds(peers), took.ratio(2, 0), target=3, note=note)
+    note = "a clip; the peer decodes one after the other and is timed on one"
+    ratio = took.ratio(2, 1) * BATCH
+    yield Line(f"{name}, {BATCH} clips", seconds(many / BATCH), seconds(peers), ratio, target=8, note=note)
 
 
 def _samples() -> Line:
@@ -50,12 +52,12 @@ def _samples() -> Line:
         return [peer.decode(model, clip)[0] for clip in theirs]
 
     note = f"{sum(map(len, ours()))} tokens, 1 LSTM layer of 144; {_agreement(ours(), peers())}"
-    pair = interleaved(ours, peers)
+    took = in_turn(ours, peers, times=5)
     return Line(
         "greedy TDT, embedded model, each sample",
-        seconds(pair.ours),
-        seconds(pair.peer),
-        pair.ratio,
+        seconds(took.median(0)),
+        seconds(took.median(1)),
+        took.ratio(1, 0),
         target=3,
         note=note,
     )
