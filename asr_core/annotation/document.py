@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import file_digest
 from pathlib import Path
@@ -199,15 +200,11 @@ class Document:
         return replace(self, tiers=(*tiers, *by_name.values()), next_id=self.next_id if next_id is None else next_id)
 
     def _check_ids(self) -> None:
-        names = [tier.name for tier in self.tiers]
-        if len(set(names)) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
-            raise DocumentError(f"Tiers have names of their own; {twice!r} is there twice.")
+        if twice := _repeated(tier.name for tier in self.tiers):
+            raise DocumentError(f"Tiers have names of their own; {twice[0]!r} is there twice.")
         ids = [segment.id for tier in self.tiers for segment in tier.segments]
-        if len(set(ids)) < len(ids):
-            seen: set[int] = set()
-            twice = next(id for id in ids if id in seen or seen.add(id))
-            raise DocumentError(f"Segments have ids of their own; {twice} is there twice.")
+        if twice := _repeated(ids):
+            raise DocumentError(f"Segments have ids of their own; {twice[0]} is there twice.")
         least = max(ids, default=-1) + 1
         if not is_whole(self.next_id) or (self.next_id and self.next_id < least):
             raise DocumentError(f"The next id is a whole number from {least}, not {self.next_id!r}.")
@@ -228,3 +225,8 @@ class Document:
                 f"The token {token} ({token.start:g} to {token.end:g} s) crosses the border of a word; words cover"
                 " their tokens."
             )
+
+
+def _repeated(values: Iterable[Any]) -> list[Any]:
+    """What is there more than once."""
+    return [value for value, times in Counter(values).items() if times > 1]

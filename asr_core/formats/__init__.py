@@ -3,6 +3,12 @@
 Each module has its `NAME`, the `SUFFIXES` it goes by, the `TIERS` of a transcript that it can hold, and what it `KEEPS`
 of them; `render(source, tier, name)`, which returns the whole file; `sniff(text)`, which says whether a text looks like
 it; and `read(text, wanted)`, which returns what it found there.
+
+`TABLE` says what each format keeps. For all of them: text is UTF-8 (UTF-16 is read as well), times are written in whole
+milliseconds, and what is unknown is left out. Where a format cannot hold an item without length it gets one: a frame
+(80 ms), or 1 ms where the next item follows; in tiers of words a mark without length is part of its word anyway. What
+overlaps in a file is read as one tier for each item or speaker that sounds at once; overlaps up to 10 ms are roundings,
+and the earlier item ends where the later one begins. Times past the end of the recording are cut there.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ def render(source: Source, tier: str | None, name: str) -> str:
 def sniff(text: str) -> bool:
     """Whether the first line that is no comment is one of CTM."""
     first = next((line for line in lines_of(text[:5000]) if line.strip() and not line.startswith(";;")), "")
-    return bool(_LINE.fullmatch(first))
+    return bool(_LINE.fullmatch(first[:500]))
 
 
 def read(text: str, wanted: str | None) -> Contents:

@@ -24,7 +24,7 @@ from asr_core.formats.layout import Placed, Source, as_document, one_line, one_t
 NAME = "EAF"
 SUFFIXES = ("eaf",)
 TIERS = ("tokens", "words", "sentences")
-KEEPS = "All tiers, their kinds, and the speaker of a tier; times to the millisecond, lengths as in TextGrid."
+KEEPS = "All tiers and their kinds, texts as they are, the speaker of a tier; times as in TextGrid. No confidences."
 
 _HEAD = """<?xml version="1.0" encoding="UTF-8"?>
 <ANNOTATION_DOCUMENT AUTHOR="" DATE="{date}" FORMAT="3.0" VERSION="3.0" \

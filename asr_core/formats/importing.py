@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import chain, count
@@ -16,6 +17,7 @@ from asr_core.formats.contents import Contents, Malformed, Row, Track
 #: Most segments of a file, a day of words; and most that may overlap at once.
 MAX_SEGMENTS = 250_000
 MAX_LANES = 32
+MAX_TIERS = 1_000
 #: Seconds of overlap that are rounding: hundredths of a second, for start and length.
 ROUNDING = 0.0101
 
@@ -49,6 +51,8 @@ def assembled(contents: Contents, audio: Audio | None) -> Document:
         if len(parted) > 1:
             warnings.append(OVERLAPS.format(name=track.name, lanes=len(parted)))
         lanes += [(name, track.kind, lane) for name, lane in _named(track, parted)]
+    if len(lanes) > MAX_TIERS:
+        raise FormatError(f"it holds {len(lanes):,} tiers, channels or speakers; at most {MAX_TIERS:,} are read.")
     tiers = _covering(_tiers(lanes), warnings)
     return Document(known, tiers, contents.language, warnings=tuple(dict.fromkeys(warnings)))
 
@@ -73,9 +77,11 @@ def _checked(row: Row, duration: float | None) -> Row:
 
 def _lanes(rows: Sequence[Row]) -> list[list[Row]]:
     lanes = _first_fit(rows)
-    speakers = dict.fromkeys(row.speaker for row in rows)
-    if len(lanes) > 1 and len(speakers) > 1:
-        return [lane for speaker in speakers for lane in _first_fit([row for row in rows if row.speaker == speaker])]
+    by_speaker: dict[str | None, list[Row]] = defaultdict(list)
+    for row in rows:
+        by_speaker[row.speaker].append(row)
+    if len(lanes) > 1 and len(by_speaker) > 1:
+        return [lane for own in by_speaker.values() for lane in _first_fit(own)]
     return lanes
 
 

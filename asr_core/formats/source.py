@@ -21,7 +21,10 @@ def bytes_of(source: Any) -> tuple[str, bytes]:
         return "", _limited("The file", bytes(source))
     if hasattr(source, "read"):
         name = getattr(source, "name", "")
-        data = source.read(MAX_BYTES + 1)
+        try:
+            data = source.read(MAX_BYTES + 1)
+        except (OSError, ValueError) as error:  # a ValueError is a closed file
+            raise FormatError(f"The file cannot be read: {error}.") from error
         data = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
         return (Path(name).name if isinstance(name, str) else ""), _limited("The file", data)
     if not isinstance(source, str | os.PathLike):

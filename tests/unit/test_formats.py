@@ -5,6 +5,7 @@ import io
 import itertools
 import json
 import re
+from pathlib import Path
 
 import praatio.textgrid
 import pytest
@@ -214,6 +215,12 @@ def test_what_is_refused_says_what_is_accepted(tmp_path):
     with pytest.raises(FormatError, match="cannot be written"):
         formats.write(EMPTY, tmp_path / "missing" / "x.srt")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_readme_says_what_each_format_keeps():
+    readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+    rows = dict(re.findall(r"^\| `(\w+)` \|[^|]*\|[^|]*\| (.*) \|$", readme, re.MULTILINE))
+    assert {name: rows.get(name) for name in formats.FORMATS} == formats.TABLE
 
 
 def check_cues(spans):
