@@ -15,6 +15,8 @@ from types import TracebackType
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
+#: What an answer begins with.
+MARK = "answer: "
 
 
 class Worker:
@@ -35,10 +37,10 @@ class Worker:
         """Send a question and wait for the answer. Raises RuntimeError where the process has died."""
         self._process.stdin.write(json.dumps(question) + "\n")
         self._process.stdin.flush()
-        answer = self._process.stdout.readline()
-        if not answer:
-            raise RuntimeError(f"{' '.join(self._process.args)} ended with {self._process.wait()}.")
-        return json.loads(answer)
+        for line in self._process.stdout:  # libraries print there, too
+            if line.startswith(MARK):
+                return json.loads(line.removeprefix(MARK))
+        raise RuntimeError(f"{' '.join(self._process.args)} ended with {self._process.wait()}.")
 
     def __enter__(self) -> Worker:
         return self
@@ -51,7 +53,6 @@ class Worker:
 
 
 def serve(job: Callable[[Any], Any]) -> None:
-    """Answer every question on the standard input until it ends; what libraries print is kept out of the answers."""
-    answers, sys.stdout = sys.stdout, sys.stderr
+    """Answer every question on the standard input until it ends."""
     for line in sys.stdin:
-        print(json.dumps(job(json.loads(line))), file=answers, flush=True)
+        print(MARK + json.dumps(job(json.loads(line))), flush=True)
