@@ -33,6 +33,7 @@ from asr_core.normalization import Normalization
 from asr_core.progress import Progress
 from asr_core.recognizer import Recognizer
 from asr_core.segmentation import Segmentation
+from asr_core.streaming import Stream, StreamUpdate, StreamWindow
 from asr_core.wording import resegment
 
 __all__ = [
@@ -67,6 +68,9 @@ __all__ = [
     "Segmentation",
     "Sentence",
     "StoreError",
+    "Stream",
+    "StreamUpdate",
+    "StreamWindow",
     "Token",
     "Transcript",
     "Word",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 
@@ -67,6 +67,27 @@ class Hypothesis:
     score: float
     confidences: tuple[float, ...]
     log_probs: tuple[float, ...] = ()
+
+
+def shifted(hypothesis: Hypothesis, frames: int) -> Hypothesis:
+    """The same tokens, so many frames later."""
+    return replace(
+        hypothesis,
+        start_frames=tuple(frame + frames for frame in hypothesis.start_frames),
+        end_frames=tuple(frame + frames for frame in hypothesis.end_frames),
+    )
+
+
+def concatenated(first: Hypothesis, second: Hypothesis) -> Hypothesis:
+    """One after the other, on the same clock; the scores add up."""
+    return Hypothesis(
+        first.token_ids + second.token_ids,
+        first.start_frames + second.start_frames,
+        first.end_frames + second.end_frames,
+        first.score + second.score,
+        first.confidences + second.confidences,
+        first.log_probs + second.log_probs,
+    )
 
 
 @dataclass(frozen=True)

@@ -84,6 +84,22 @@ def as_samples(audio: Any, sample_rate: int, wanted: int) -> np.ndarray:
     return read_audio(audio, sample_rate=wanted)
 
 
+def as_packet(packet: Any, sample_rate: Any) -> tuple[np.ndarray, int]:
+    """(samples,) float32 of the mean of all channels, and the rate, of a piece of sound in memory.
+
+    Args:
+        packet: (n,), (n, channels) or (channels, n), float or integers of full scale; the shorter axis is channels.
+    Raises:
+        AudioError: it is no such thing, or holds NaN or infinite samples.
+    """
+    rate = _checked_rate(sample_rate)
+    try:
+        samples = _channels_last(packet)
+    except ValueError as error:
+        raise AudioError("The samples are ragged; give numbers in one row for each channel.") from error
+    return (_one_channel(samples, None, "The packet") if len(samples) else np.zeros(0, np.float32)), rate
+
+
 def probe(source: Any) -> AudioInfo:
     """What a file says about itself, without decoding all of it. Raises AudioError as `read_audio` does."""
     with open_audio(source) as decoded:

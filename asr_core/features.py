@@ -122,7 +122,11 @@ def log_mel(samples: np.ndarray, config: FeatureConfig) -> np.ndarray:
     Returns:
         (frames, mels * splicing) float32, valid frames only.
     """
-    features = raw_log_mel(samples, config)
+    return from_raw(raw_log_mel(samples, config), config)
+
+
+def from_raw(features: np.ndarray, config: FeatureConfig) -> np.ndarray:
+    """(frames, mels) float64 as they are before normalisation, to (frames, mels * splicing) float32, normalised."""
     if config.splicing > 1:
         features = _splice(features, config.splicing)
     return normalise(features, config).astype(np.float32)
@@ -140,7 +144,7 @@ def raw_log_mel(samples: np.ndarray, config: FeatureConfig) -> np.ndarray:
     windows = np.lib.stride_tricks.sliding_window_view(padded, config.n_fft)[:: config.hop][:frames]
     out = np.empty((frames, config.mels))
     for first in range(0, frames, BLOCK):
-        out[first : first + BLOCK] = _log_mel_of(windows[first : first + BLOCK], config)
+        out[first : first + BLOCK] = log_mel_of(windows[first : first + BLOCK], config)
     return out
 
 
@@ -187,7 +191,8 @@ def batch(features: Sequence[np.ndarray], config: FeatureConfig) -> tuple[np.nda
     return out, lengths
 
 
-def _log_mel_of(windows: np.ndarray, config: FeatureConfig) -> np.ndarray:
+def log_mel_of(windows: np.ndarray, config: FeatureConfig) -> np.ndarray:
+    """(frames, n_fft) samples of the signal to (frames, mels) float64, before normalisation."""
     spectrum = np.fft.rfft(windows * config.window_values)
     power = spectrum.real**2 + spectrum.imag**2
     if config.power != 2.0:

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from asr_core.alignment import Hypothesis
+from asr_core.alignment import Hypothesis, concatenated
 from asr_core.errors import DecodingError
 from asr_core.text import Vocabulary
 
@@ -113,7 +113,7 @@ def join(
         if before.end > span.start:
             left, right = _seam(joined, piece, span.first / grid, span.start / grid, tolerance, vocabulary)
             joined, piece = _slice(joined, 0, left), _slice(piece, right, len(piece.token_ids))
-        joined = _append(joined, piece)
+        joined = concatenated(joined, piece)
     return joined
 
 
@@ -223,15 +223,4 @@ def _slice(piece: Hypothesis, first: int, last: int) -> Hypothesis:
         end_frames=piece.end_frames[cut],
         confidences=piece.confidences[cut],
         log_probs=piece.log_probs[cut],
-    )
-
-
-def _append(a: Hypothesis, b: Hypothesis) -> Hypothesis:
-    return Hypothesis(
-        a.token_ids + b.token_ids,
-        a.start_frames + b.start_frames,
-        a.end_frames + b.end_frames,
-        a.score + b.score,
-        a.confidences + b.confidences,
-        a.log_probs + b.log_probs,
     )

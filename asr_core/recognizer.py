@@ -19,9 +19,10 @@ from asr_core.batching import Recording, prepare
 from asr_core.decoding import beam, forced, greedy, maes
 from asr_core.decoding.ctc_paths import fold
 from asr_core.decoding.fusion import fuse
+from asr_core.decoding.live import LiveCtc, LiveTransducer
 from asr_core.decoding.options import MAX_SYMBOLS, Beam, Confidence, Decoding, Greedy, Maes
 from asr_core.decoding.steps import replay
-from asr_core.engine import Engine
+from asr_core.engine import Engine, Priority
 from asr_core.errors import Cancelled, DecodingError
 from asr_core.inspection import FrameScores
 from asr_core.longform import Chunking
@@ -29,6 +30,7 @@ from asr_core.models.config import ParakeetConfig
 from asr_core.models.registry import ModelInfo
 from asr_core.progress import OnProgress
 from asr_core.segmentation import Segmentation
+from asr_core.streaming import Stream, StreamWindow
 from asr_core.text import Vocabulary
 from asr_core.tokenizer import Tokenizer
 from asr_core.wording import build_transcript
@@ -70,9 +72,11 @@ class Recognizer:
         config = self.config.features
         return front_end.batch([front_end.log_mel(audio, config) for audio in audios], config)
 
-    def encode(self, features: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def encode(
+        self, features: np.ndarray, lengths: np.ndarray, *, priority: Priority = Priority.FILE
+    ) -> tuple[np.ndarray, np.ndarray]:
         """(batch, frames, mels), (batch,) to (batch, encoder frames, width) float32, (batch,)."""
-        return self._engine.run(self._model.encode, features, lengths)
+        return self._engine.run_at(priority, self._model.encode, features, lengths)
 
     def ctc_log_probs(self, encoded: np.ndarray) -> np.ndarray:
         """(batch, frames, width) to (batch, frames, V + 1) natural log. Raises DecodingError without a CTC head."""
@@ -322,6 +326,44 @@ class Recognizer:
             duration = len(samples) / rate
             raise DecodingError(f"The span from {start} to {end} s lies outside the recording of {duration:.3f} s.")
         return inspection.joined(parts)
+
+    def stream(
+        self,
+        *,
+        decoding: Decoding = Greedy(),  # noqa: B008 - frozen values
+        window: StreamWindow = StreamWindow(),  # noqa: B008
+        lookahead: int | None = None,
+        segmentation: Segmentation = Segmentation(),  # noqa: B008
+        pause: float | None = None,
+    ) -> Stream:
+        """Decode a recording while it goes on; several streams may go on at once.
+
+        Args:
+            decoding: Greedy, of any head.
+            window: what the encoder sees at a time.
+            lookahead: encoder frames that a cache-aware streaming model looks ahead; None for other models.
+            pause: seconds of silence that end an utterance; None = only the model's own end-of-utterance token does.
+        Raises:
+            DecodingError: a decoder that cannot go on from a state, or a setting that does not fit the model.
+        """
+        head = self.head_of(decoding)
+        if not isinstance(decoding, Greedy):
+            name = type(decoding).__name__
+            raise DecodingError(
+                f"A stream is decoded by Greedy, not {name}: transcribe the recording with it afterwards."
+            )
+        if head == "ctc" and decoding.fusion is not None:
+            raise DecodingError("A stream of a CTC head is decoded without fusion; use the transducer, or no fusion.")
+        if lookahead is not None:
+            raise DecodingError(f"{self.info.name} hears whole windows, so lookahead does not apply; leave it at None.")
+        if pause is not None and not (isinstance(pause, int | float) and math.isfinite(pause) and pause > 0):
+            raise DecodingError(f"pause is a number of seconds above 0, or None, not {pause!r}.")
+        fused = fuse(decoding.fusion, len(self.vocabulary), self.tokenizer.encode, ceiling=1 - 1e-2)
+        if head == "ctc":
+            decoder = LiveCtc(self._model.ctc, decoding)
+        else:
+            decoder = LiveTransducer(self._model.transducer, decoding, fused)
+        return Stream(self, decoder, decoding, window, segmentation, pause)
 
     # Inside.
 
