@@ -62,7 +62,7 @@ def read(text: str, wanted: str | None) -> Contents:
     try:
         columns, delimiter = _columns(text)
         if missing := [name for name in ("start", "end", "text") if name not in columns]:
-            head = text.split("\n", 1)[0].strip()
+            head = _head(text)
             raise Malformed(
                 1, f"the first row names the columns start, end and text; {missing[0]} is not in {shown(head)}."
             )
@@ -92,7 +92,7 @@ def unguarded(text: str) -> str:
 
 def _columns(text: str) -> tuple[Mapping[str, int], str]:
     """Where the known columns stand, and what is between columns."""
-    first = text.split("\n", 1)[0][:10_000]
+    first = _head(text)
     delimiter = max(",;\t", key=first.count)
     names = [name.strip().lower() for name in next(csv.reader([first], delimiter=delimiter), [])]
     found = {}
@@ -100,6 +100,10 @@ def _columns(text: str) -> tuple[Mapping[str, int], str]:
         if present := [alias for alias in aliases if alias in names]:
             found[column] = names.index(present[0])
     return found, delimiter
+
+
+def _head(text: str) -> str:
+    return re.split(r"[\r\n]", text[:10_000], maxsplit=1)[0]
 
 
 def _row(cells: list[str], columns: Mapping[str, int], line: int) -> Row:

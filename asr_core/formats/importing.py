@@ -18,6 +18,8 @@ from asr_core.formats.contents import Contents, Malformed, Row, Track
 MAX_SEGMENTS = 250_000
 MAX_LANES = 32
 MAX_TIERS = 1_000
+#: Seconds of the longest recording, a thousand hours.
+MAX_SECONDS = 3_600_000
 #: Seconds of overlap that are rounding: hundredths of a second, for start and length.
 ROUNDING = 0.0101
 
@@ -68,6 +70,8 @@ def _checked(row: Row, duration: float | None) -> Row:
         raise Malformed(row.line, f"it begins at {start:g} s; times begin at 0.")
     if end < start:
         raise Malformed(row.line, f"it ends at {end:g} s, before it begins at {start:g} s.")
+    if end > MAX_SECONDS:
+        raise Malformed(row.line, f"it ends at {end:g} s; times of up to {MAX_SECONDS // 3600:,} hours are read.")
     if duration is not None and end > duration:
         if start > duration:
             raise Malformed(row.line, f"it begins at {start:g} s, after the recording, which lasts {duration:g} s.")

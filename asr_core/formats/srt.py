@@ -11,7 +11,7 @@ from asr_core.formats.layout import Source
 NAME = "SRT"
 SUFFIXES = ("srt",)
 TIERS = ("sentences", "words")
-KEEPS = "Sentences and times, as cues of at most two lines of 42 letters; “-->” becomes “→”. No words, confidences, speakers."
+KEEPS = "Sentences and times, as cues of up to two lines of 42 letters; “-->” becomes “→”. No speakers, no confidences."
 
 #: What a line is made of that was to have times.
 _CLOCK = re.compile(r"-?[0-9][0-9:.,\s>-]*")

@@ -18,7 +18,7 @@ from asr_core.formats.layout import Source, as_document, length, one_line, one_t
 NAME = "TextGrid"
 SUFFIXES = ("textgrid",)
 TIERS = ("tokens", "words", "sentences")
-KEEPS = "All tiers; texts on one line, times to the millisecond. No confidences. What has no length gets 80 ms, or 1 ms."
+KEEPS = "All tiers; texts on one line, times to the millisecond. No confidences. What has no length gets 80 or 1 ms."
 
 Interval = tuple[int, int, str]
 

@@ -90,6 +90,8 @@ HOSTILE = [
     ("rttm", "SPEAKER c 1 0 2 - - A\nSPEAKER c 1 1 2 - - A", "line 2", "overlaps the one of line 1"),
     ("audacity", "0.5", "line 1", "tabs between"),
     ("audacity", "0.5\t1.0\ta\nstart\tend\tb", "line 2", "'start'"),
+    ("audacity", "1\t1e20\ta", "line 1", "up to 1,000 hours"),
+    ("csv", "start,end\rtext", "line 1", "text is not in 'start,end'"),
     ("audacity", "2\t1\ta", "line 1", "before it begins"),
     ("csv", "", "line 1", "start, end and text"),
     ("csv", "a,b,c\n1,2,3", "line 1", "start is not in"),
