@@ -45,7 +45,7 @@ def read_audio(
         channel: index of the channel; None = the mean of all.
         max_seconds: longest recording that is taken; decoding stops there, whatever a file says of its length.
     Returns:
-        (samples,) float32, full scale is -1..1.
+        (samples,) float32, full scale is -1..1; for an array that is just that already, the array itself.
     Raises:
         AudioError: nothing there, no samples, too long, not audio, NaN or infinity, or no such channel. A file that
             ends early gives what decodes, with an AudioWarning.
@@ -152,11 +152,13 @@ def _to_rate(blocks: Iterable[np.ndarray], rate: int, wanted: int, channel: int 
     """Mix or pick channels and resample block by block, so that long stereo files are never held whole."""
     mono = (_one_channel(block, channel, name) for block in blocks)
     pieces = list(mono if rate == wanted else _resampled(mono, rate, wanted))
+    if len(pieces) == 1:
+        return pieces[0]
     return np.concatenate(pieces) if pieces else np.zeros(0, np.float32)
 
 
 def _one_channel(block: np.ndarray, channel: int | None, name: str) -> np.ndarray:
-    if not np.isfinite(block).all():
+    if not _is_finite(block):
         raise AudioError(f"{name} holds NaN or infinite samples; export it again with plain numbers.")
     count = block.shape[1]
     if channel is None:
@@ -166,6 +168,11 @@ def _one_channel(block: np.ndarray, channel: int | None, name: str) -> np.ndarra
             f"{name} has {count} channel{'s' * (count > 1)}, so there is no channel {channel}; count from 0."
         )
     return np.ascontiguousarray(block[:, channel])
+
+
+def _is_finite(block: np.ndarray) -> bool:
+    """Whether there is no NaN or infinity in it; looked at bit by bit, since hours of sound are one block."""
+    return all(np.isfinite(block[first : first + (1 << 20)]).all() for first in range(0, len(block), 1 << 20))
 
 
 def _resampled(blocks: Iterator[np.ndarray], rate: int, wanted: int) -> Iterator[np.ndarray]:
@@ -189,7 +196,7 @@ def _channels_last(array: Any) -> np.ndarray:
     elif array.size and array.shape[0] < array.shape[1]:
         array = array.T
     if array.dtype.kind == "f":
-        return array.astype(np.float32)
+        return array.astype(np.float32, copy=False)
     half = 2.0 ** (8 * array.dtype.itemsize - 1)
     centre = half if array.dtype.kind == "u" else 0.0
     return ((array.astype(np.float64) - centre) / half).astype(np.float32)
