@@ -20,7 +20,7 @@ MAX_LANES = 32
 MAX_TIERS = 1_000
 #: Seconds of the longest recording, a thousand hours.
 MAX_SECONDS = 3_600_000
-#: Seconds of overlap that are rounding: hundredths of a second, for start and length.
+#: Seconds of overlap, or beyond the recording, that are rounding: times in hundredths of a second.
 ROUNDING = 0.0101
 
 OVERLAPS = "Items of {name!r} overlap, so they stand in {lanes} tiers."
@@ -43,7 +43,7 @@ def assembled(contents: Contents, audio: Audio | None) -> Document:
     if known.duration is None and contents.duration is not None:
         known = replace(known, duration=max(contents.duration, last))
     warnings = list(contents.warnings)
-    if known.duration is not None and last > known.duration:
+    if known.duration is not None and last > known.duration + ROUNDING:
         warnings.append(PAST_END)
     lanes: list[tuple[str, str, list[Row]]] = []
     for track in contents.tracks:
@@ -73,9 +73,9 @@ def _checked(row: Row, duration: float | None) -> Row:
     if end > MAX_SECONDS:
         raise Malformed(row.line, f"it ends at {end:g} s; times of up to {MAX_SECONDS // 3600:,} hours are read.")
     if duration is not None and end > duration:
-        if start > duration:
+        if start > duration + ROUNDING:
             raise Malformed(row.line, f"it begins at {start:g} s, after the recording, which lasts {duration:g} s.")
-        end = duration
+        start, end = min(start, duration), duration
     return row._replace(start=start, end=end)
 
 

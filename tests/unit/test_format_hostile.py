@@ -253,6 +253,8 @@ def test_times_beyond_the_recording():
     assert found.tiers[0].segments[-1].end == 1.5 and "cut there" in found.warnings[0]
     with pytest.raises(FormatError, match=r"line 2: it begins at 2 s, after the recording, which lasts 1.5 s"):
         formats.read(b"clip 1 0 1 a\nclip 1 2 1 b\n", format="ctm", audio=audio)
+    rounded = formats.read(b"0\t1.5\ta\n1.5\t1.5\t.\n", format="audacity", audio=Audio(duration=1.4996))
+    assert [s.end for s in rounded.tiers[0].segments] == [1.4996, 1.4996] and rounded.warnings == ()
 
 
 def test_a_dataset_leads_nowhere_else(tmp_path):
