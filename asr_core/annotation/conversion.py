@@ -89,7 +89,8 @@ def plain(value: Any) -> Any:
     if isinstance(value, bool | int | str) or value is None:
         return value
     if is_dataclass(value) and not isinstance(value, type):
-        fields = {name: plain(getattr(value, name)) for name in value.__dataclass_fields__}
+        described = getattr(value, "described", None)
+        fields = described() if described else {n: plain(getattr(value, n)) for n in value.__dataclass_fields__}
         return {"type": type(value).__name__, **fields}
     if hasattr(value, "items"):
         return {str(key): plain(one) for key, one in value.items()}

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from asr_core.decoding.automaton import START, Automaton, build
@@ -32,6 +31,8 @@ class NgramLM:
     order: int
     grams: tuple[dict[Gram, tuple[float, float]], ...]
     source: str
+    #: Automata that were built, kept as long as the model is.
+    _automata: dict[tuple[int, bool], Automaton] = field(default_factory=dict, repr=False)
 
     @classmethod
     def from_arpa(cls, path: str | Path) -> NgramLM:
@@ -71,12 +72,18 @@ class NgramLM:
             elif order and line:
                 gram, values = _entry(line, order, source, number)
                 grams[-1][gram] = values
-        if not grams or [len(part) for part in grams] != declared:
+        if not grams:
+            raise DecodingError(f"{source} is not a whole ARPA file: it has no line \\1-grams:.")
+        if [len(part) for part in grams] != declared:
             raise DecodingError(
                 f"{source} is not a whole ARPA file: it declares {declared} n-grams and holds "
                 f"{[len(part) for part in grams]}."
             )
         return cls(len(grams), tuple(grams), source)
+
+    def described(self) -> dict[str, object]:
+        """What a file of results says of it: its name and size, not its n-grams."""
+        return {"source": self.source, "order": self.order, "ngrams": [len(part) for part in self.grams]}
 
     def automaton(self, vocabulary: int, *, normalize_unknown: bool = True) -> Automaton:
         """The model as an automaton over `vocabulary` labels.
@@ -86,7 +93,10 @@ class NgramLM:
         Raises:
             DecodingError: an n-gram's suffix is missing, or a token lies outside the vocabulary.
         """
-        return _automaton(self, vocabulary, normalize_unknown)
+        wanted = vocabulary, normalize_unknown
+        if wanted not in self._automata:
+            self._automata[wanted] = _automaton(self, vocabulary, normalize_unknown)
+        return self._automata[wanted]
 
     def __hash__(self) -> int:
         return id(self)
@@ -95,7 +105,6 @@ class NgramLM:
         return self is other
 
 
-@lru_cache(maxsize=8)
 def _automaton(model: NgramLM, vocabulary: int, normalize_unknown: bool) -> Automaton:
     every = [gram for part in model.grams for gram in part]
     ids = {gram: tuple(_label(token, vocabulary, model.source) for token in gram) for gram in every}

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
+import asr_core
 from asr_core import Beam, DecodingError, Fusion, NgramLM
 from asr_core.lm import main, write_arpa
-from tests.conftest import SAMPLES
+from tests.conftest import ORACLE, SAMPLES
 
 SENTENCES = [[0, 1, 2], [0, 1, 3], [2, 2, 2, 2], [4]]
 
@@ -58,3 +61,11 @@ def test_what_is_wrong_is_said(tmp_path, capsys):
             NgramLM.from_arpa(tmp_path / "broken.arpa")
     with pytest.raises(DecodingError, match="cannot be read"):
         NgramLM.from_arpa(tmp_path / "nothing.arpa")
+
+
+def test_a_transcript_names_its_language_model_and_does_not_hold_it(demo, tmp_path) -> None:
+    lm = asr_core.NgramLM.from_arpa(next((ORACLE / "lm").glob("*.arpa")))
+    decoding = asr_core.Greedy(fusion=asr_core.Fusion(lm=lm))
+    asr_core.formats.write(asr_core.Transcript(decoding=decoding), tmp_path / "a.json")
+    written = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))["decoding"]["fusion"]["lm"]
+    assert written == {"type": "NgramLM", **lm.described()}
