@@ -7,6 +7,8 @@ from functools import cache
 
 import numpy as np
 
+from asr_core.decoding import greedy
+from asr_core.decoding.options import Greedy
 from asr_core.models.config import TransducerConfig
 from asr_core.models.transducer import Transducer
 
@@ -15,6 +17,8 @@ DURATIONS = (0, 1, 2, 3, 4)
 #: A random network takes no care to advance on a blank, and on a blank of duration 0 the peer stands still.
 DURATION_BIAS = (-8.0, 2.0, 0.0, 0.0, 0.0)
 SHARE = 1 / 3
+#: Frames and rounds in which the share of labels is set.
+TRIED, TRIES = 150, 10
 
 
 @dataclass(frozen=True)
@@ -42,18 +46,16 @@ def random_heads(kind: str, vocabulary_size: int) -> Heads:
     encoded = rng.standard_normal((BATCH, FRAMES, ENCODER_WIDTH), np.float32)
     bias = weights["joint.joint_net.2.bias"]
     bias[vocabulary_size + 1 :] = DURATION_BIAS[: len(durations)]
-    bias[vocabulary_size] = _blank_bias(Transducer.from_weights(weights, config, vocabulary_size), encoded[0])
-    return Heads(weights, config, vocabulary_size, Transducer.from_weights(weights, config, vocabulary_size), encoded)
-
-
-def _blank_bias(head: Transducer, encoded: np.ndarray) -> float:
-    """What a blank must be favoured by for SHARE labels a frame, judged before the first label."""
-    predicted = head.joint.project_prediction(head.prediction.start(1)[0])
-    logits = head.joint.logits(head.joint.project_encoder(encoded), predicted)
-    margins = logits[:, : head.blank].max(-1) - logits[:, head.blank]
-    # Labels of an RNN-T share a frame with one blank; a step of a TDT is worth as many frames as it advances by.
-    labels = SHARE * head.best(logits)[1].mean() if head.durations else SHARE / (1 + SHARE)
-    return float(np.quantile(margins, 1 - labels))
+    # What a blank is favoured by, halved in until the search says about SHARE labels a frame.
+    low, high = -20.0, 20.0
+    for _ in range(TRIES):
+        bias[vocabulary_size] = (low + high) / 2
+        head = Transducer.from_weights(weights, config, vocabulary_size)
+        said = greedy.transducer(encoded[:1, :TRIED], np.array([TRIED]), head, Greedy())[0]
+        low, high = (
+            (bias[vocabulary_size], high) if len(said.token_ids) > SHARE * TRIED else (low, bias[vocabulary_size])
+        )
+    return Heads(weights, config, vocabulary_size, head, encoded)
 
 
 def _weights(rng: np.random.Generator, config: TransducerConfig, vocabulary_size: int) -> dict[str, np.ndarray]:

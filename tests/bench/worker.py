@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
@@ -23,11 +24,12 @@ class Worker:
     """A process that runs `python -m module arguments` and answers one JSON line for each it is sent."""
 
     def __init__(self, module: str, *arguments: str, python: str = sys.executable) -> None:
+        self._said = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed with the process
         self._process = subprocess.Popen(
             [python, "-m", module, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=self._said,
             text=True,
             cwd=ROOT,
             env={**os.environ, "PYTHONPATH": str(ROOT)},
@@ -40,7 +42,9 @@ class Worker:
         for line in self._process.stdout:  # libraries print there, too
             if line.startswith(MARK):
                 return json.loads(line.removeprefix(MARK))
-        raise RuntimeError(f"{' '.join(self._process.args)} ended with {self._process.wait()}.")
+        status = self._process.wait()
+        self._said.seek(0)
+        raise RuntimeError(f"{' '.join(self._process.args)} ended with {status}: {self._said.read()[-2000:].strip()}")
 
     def __enter__(self) -> Worker:
         return self
@@ -50,6 +54,7 @@ class Worker:
     ) -> None:
         self._process.stdin.close()
         self._process.wait()
+        self._said.close()
 
 
 def serve(job: Callable[[Any], Any]) -> None:
