@@ -9,6 +9,7 @@ from typing import Any
 import gradio as gr
 
 from components.about import build_about_tab
+from components.compare import build_compare_tab
 from components.header import build_header, connect_header
 from components.services import Services
 from components.settings import Settings, SettingsError
@@ -24,6 +25,8 @@ def build_app(settings: Settings) -> gr.Blocks:
         with gr.Tabs():
             with gr.Tab("Transcribe", id="transcribe"):
                 transcribe = build_transcribe_tab(services, header.model)
+            with gr.Tab("Compare", id="compare") as tab:
+                build_compare_tab(services, tab, header.model, transcribe.document)
             with gr.Tab("About this model", id="about"):
                 about = build_about_tab(services.models)
         connect_header(blocks, services, header, transcribe, about)

@@ -4,7 +4,7 @@ const EDGE = 6; /* pixels around an edge of the overview's window that take hold
 const STILL = 4; /* pixels a press may move and still be a click */
 
 /* Pointer and wheel on the canvas. Returns {active}: whether a drag is going on. */
-function connectPointer({ overlay, plot, state, player, setView, pan, zoom, seek, select, hover }) {
+function connectPointer({ overlay, plot, state, player, setView, pan, zoom, seek, select, hover, scene = page }) {
   const drag = { active: false };
   const touches = new Map();
   let press = null;
@@ -18,15 +18,16 @@ function connectPointer({ overlay, plot, state, player, setView, pan, zoom, seek
     const { view } = state;
     if (!view || x < view.x0) return null;
     const row = rowAt(view, y);
-    if (!TIERS.includes(row)) return null;
-    const index = itemAt(page.document.tiers[row], toTime(view, x));
+    const tier = scene.document.tiers[row];
+    if (!tier) return null;
+    const index = itemAt(tier, toTime(view, x));
     return index < 0 ? null : { tier: row, index, here: true };
   }
 
   /* What a drag in the overview does: move the window, move one edge, or draw a new window. */
   function overviewGrip(x) {
     const { view } = state;
-    const { duration } = page.document;
+    const { duration } = scene.document;
     const [left, right] = [overviewX(view, state.a, duration), overviewX(view, state.b, duration)];
     if (Math.abs(x - left) <= EDGE && right - left > 3 * EDGE) return "left";
     if (Math.abs(x - right) <= EDGE && right - left > 3 * EDGE) return "right";
@@ -34,7 +35,7 @@ function connectPointer({ overlay, plot, state, player, setView, pan, zoom, seek
   }
 
   function dragOverview(x) {
-    const time = overviewTime(state.view, x, page.document.duration);
+    const time = overviewTime(state.view, x, scene.document.duration);
     const { a, b, time: from } = press;
     if (press.grip === "window") setView(a + time - from, b + time - from);
     if (press.grip === "left") setView(Math.min(time, b - LEAST_SPAN), b);
@@ -43,7 +44,7 @@ function connectPointer({ overlay, plot, state, player, setView, pan, zoom, seek
   }
 
   overlay.addEventListener("pointerdown", (event) => {
-    if (!page.document || !state.view || event.button !== 0) return;
+    if (!scene.document || !state.view || event.button !== 0) return;
     const { x, y } = position(event);
     touches.set(event.pointerId, x);
     if (touches.size === 2) {
@@ -55,12 +56,12 @@ function connectPointer({ overlay, plot, state, player, setView, pan, zoom, seek
     press = { x, y, a: state.a, b: state.b, moved: false, inOverview };
     if (inOverview) {
       press.grip = overviewGrip(x);
-      press.time = overviewTime(state.view, x, page.document.duration);
+      press.time = overviewTime(state.view, x, scene.document.duration);
     }
   });
 
   overlay.addEventListener("pointermove", (event) => {
-    if (!page.document || !state.view) return;
+    if (!scene.document || !state.view) return;
     const at = position(event);
     if (!press) return showPointer(at, event.pointerType);
     touches.set(event.pointerId, at.x);
@@ -77,7 +78,7 @@ function connectPointer({ overlay, plot, state, player, setView, pan, zoom, seek
     const row = rowAt(state.view, at.y);
     const item = kind === "touch" ? null : found(at);
     hover(item);
-    const grip = row === "overview" && page.document.duration ? overviewGrip(at.x) : null;
+    const grip = row === "overview" && scene.document.duration ? overviewGrip(at.x) : null;
     overlay.style.cursor = item
       ? "pointer"
       : ({ left: "ew-resize", right: "ew-resize", window: "grab", new: "crosshair" }[grip] ?? "default");
@@ -125,7 +126,7 @@ function connectPointer({ overlay, plot, state, player, setView, pan, zoom, seek
   plot.addEventListener(
     "wheel",
     (event) => {
-      if (!page.document || !state.view) return;
+      if (!scene.document || !state.view) return;
       const { x } = position(event);
       const unit = event.deltaMode === 1 ? 16 : 1;
       const isZoom = event.ctrlKey || event.metaKey;
@@ -140,8 +141,8 @@ function connectPointer({ overlay, plot, state, player, setView, pan, zoom, seek
   return drag;
 }
 
-/* Keys, while the view has the focus and no field of it has. */
-function connectKeys(frame, act) {
+/* Keys, while the view has the focus and no field of it has; a view may give some a meaning of its own. */
+function connectKeys(frame, act, { plain: more = {}, shifted: moreShifted = {} } = {}) {
   const plain = {
     " ": act.toggle,
     Enter: act.playSelection,
@@ -160,8 +161,9 @@ function connectKeys(frame, act) {
     "−": () => act.zoom(2),
     0: act.fit,
     "?": () => act.toggleHelp(),
+    ...more,
   };
-  const shifted = { Enter: act.playWindow, N: () => act.selectLow(-1), "?": plain["?"], "+": plain["+"] };
+  const shifted = { Enter: act.playWindow, N: () => act.selectLow(-1), "?": plain["?"], "+": plain["+"], ...moreShifted };
 
   frame.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || !act.hasDocument()) return;

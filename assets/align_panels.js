@@ -26,8 +26,8 @@ function button(label, iconName, onclick, className = "") {
   );
 }
 
-/* The toolbar, as nodes by name; `act` holds what the buttons do. */
-function buildToolbar(act) {
+/* The toolbar, as nodes by name; `act` holds what the buttons do, `tail` stands at its end. */
+function buildToolbar(act, tail = buildLegend()) {
   const play = button("Play or pause", "play", act.toggle, "ts-primary");
   const loop = button("Loop the selection", "loop", act.toggleLoop, "ts-quiet");
   loop.setAttribute("aria-pressed", "false");
@@ -50,7 +50,6 @@ function buildToolbar(act) {
     "Layers ",
     icon("down"),
   );
-  const legend = buildLegend();
   const bar = h(
     "div",
     { class: "ts-bar" },
@@ -64,7 +63,7 @@ function buildToolbar(act) {
     h("button", { class: "ts-btn ts-quiet ts-wide-only", type: "button", onclick: act.fit }, "Fit"),
     h("span", { class: "ts-grow" }),
     h("span", { class: "ts-anchor" }, layers),
-    legend,
+    tail,
   );
   return { bar, play, loop, now, total, rate, layers };
 }
@@ -128,7 +127,7 @@ function buildLegend() {
 }
 
 /* Which rows are shown, how much of the spectrum, and how tall the waveform. `changed` is called after each change. */
-function buildLayersMenu(state, changed) {
+function buildLayersMenu(state, changed, rows = TIERS.map((tier) => [tier, TIER_NAMES[tier]])) {
   const toggle = (key, name) => {
     const box = h("input", { type: "checkbox", checked: state.layers[key] });
     box.addEventListener("change", () => {
@@ -154,15 +153,15 @@ function buildLayersMenu(state, changed) {
     { class: "ts-pop ts-layers", hidden: true },
     toggle("waveform", "Waveform"),
     toggle("spectrogram", "Spectrogram"),
-    TIERS.map((tier) => toggle(tier, TIER_NAMES[tier])),
+    rows.map(([key, name]) => toggle(key, name)),
     h("hr"),
     pick("gain", "Waveform height", [0, 1, 2, 4, 8, 16], (value) => (value ? `${value}×` : "As tall as fits")),
     pick("top", "Spectrogram", [8000, 6000, 4000, 2000], (value) => `0 to ${value / 1000} kHz`),
   );
 }
 
-function buildHelp(close) {
-  const half = Math.ceil(KEYS.length / 2);
+function buildHelp(close, all = KEYS) {
+  const half = Math.ceil(all.length / 2);
   const column = (keys) =>
     h(
       "div",
@@ -180,12 +179,12 @@ function buildHelp(close) {
       h("span", { class: "ts-grow" }),
       button("Close", "cross", close, "ts-quiet"),
     ),
-    h("div", { class: "ts-key-columns" }, column(KEYS.slice(0, half)), column(KEYS.slice(half))),
+    h("div", { class: "ts-key-columns" }, column(all.slice(0, half)), column(all.slice(half))),
   );
 }
 
 /* The card of what is under the pointer or selected by keyboard. */
-function buildCard() {
+function buildCard(scene = page) {
   const title = h("span", { class: "ts-big" });
   const unsure = h("span", { class: "ts-tag ts-warn" }, "unsure");
   const list = h("dl");
@@ -196,7 +195,7 @@ function buildCard() {
     list,
   );
   const show = (tier, index) => {
-    const items = page.document.tiers[tier];
+    const items = scene.document.tiers[tier];
     const length = items.end[index] - items.start[index];
     title.textContent = `“${items.text[index].trim()}”`;
     unsure.hidden = !isLow(items.confidence[index]);
@@ -206,7 +205,7 @@ function buildCard() {
       ["End", seconds(items.end[index])],
       ["Length", `${Math.round(1000 * length)} ms`],
     ];
-    if (tier === "tokens") {
+    if (items.id) {
       const logProb = items.log_prob[index];
       rows.push(["Log-prob", logProb === null ? "unknown" : signed(logProb, 3)], ["Token id", String(items.id[index])]);
     }
@@ -217,12 +216,12 @@ function buildCard() {
 }
 
 /* The card goes above the tier and to the side, so that what it is about stays visible; a narrow page docks it. */
-function placeCard(node, view, plot, tier, index) {
+function placeCard(node, view, plot, tier, index, scene = page) {
   if (isNarrow()) {
     node.style.left = node.style.top = "";
     return;
   }
-  const items = page.document.tiers[tier];
+  const items = scene.document.tiers[tier];
   const right = clamp(toX(view, items.end[index]), view.x0, view.x1);
   const left = clamp(toX(view, items.start[index]), view.x0, view.x1);
   const room = plot.clientWidth - node.offsetWidth - 4;

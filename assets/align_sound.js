@@ -81,18 +81,12 @@ function drawCurve(g, samples, first, rate, view, row, gain) {
   g.stroke();
 }
 
-function drawOverview(g, view, { peaks, hop, rate, duration, tiers }, gain) {
+function drawOverview(g, view, doc, gain) {
   const row = view.rows.overview;
-  const width = view.x1 - view.x0;
-  g.fillStyle = theme.sunken;
-  g.beginPath();
-  g.roundRect(view.x0, row.y, width, row.h, 3);
-  g.fill();
-  if (!duration) return;
-  const wave = envelope(peaks, hop, rate, 0, duration, Math.max(1, Math.round(width)));
-  drawEnvelope(g, wave, view.x0, { y: row.y, h: row.h - 6 }, gain);
+  const { duration } = doc;
+  drawOverviewSound(g, view, doc, gain);
   g.fillStyle = theme.low;
-  const { start, end, confidence, length } = tiers.tokens;
+  const { start, end, confidence, length } = doc.tiers.tokens;
   let painted = -1;
   for (let i = 0; i < length; i++) {
     if (!isLow(confidence[i]) || end[i] <= start[i]) continue;
@@ -102,6 +96,18 @@ function drawOverview(g, view, { peaks, hop, rate, duration, tiers }, gain) {
     g.fillRect(x, row.y + row.h - 5, right - x, 4);
     painted = right;
   }
+}
+
+function drawOverviewSound(g, view, { peaks, hop, rate, duration }, gain) {
+  const row = view.rows.overview;
+  const width = view.x1 - view.x0;
+  g.fillStyle = theme.sunken;
+  g.beginPath();
+  g.roundRect(view.x0, row.y, width, row.h, 3);
+  g.fill();
+  if (!duration) return;
+  const wave = envelope(peaks, hop, rate, 0, duration, Math.max(1, Math.round(width)));
+  drawEnvelope(g, wave, view.x0, { y: row.y, h: row.h - 6 }, gain);
 }
 
 function drawOverviewWindow(g, view, duration) {

@@ -3,11 +3,11 @@
 const LEAST_SPAN = 0.02;
 const PAGE_MS = 200;
 
-/* Functions that move it. `changed` is called after each move; `anchor` answers the time that a zoom keeps in place. */
-function makeWindow(state, { changed, anchor }) {
+/* Functions that move it over `scene.document`. `changed` is called after each move; `anchor` answers the time that a zoom keeps in place. */
+function makeWindow(state, { changed, anchor, scene = page }) {
   let glide = 0;
 
-  const duration = () => page.document?.duration || 1;
+  const duration = () => scene.document?.duration || 1;
 
   /* True if it has moved. */
   function setView(a, b) {

@@ -45,7 +45,7 @@ function confidenceTable(stops) {
   });
 }
 
-const theme = { table: [], css: [], grey: new Uint32Array(256) };
+const theme = { table: [], css: [], ids: [], grey: new Uint32Array(256) };
 
 const NAMES = {
   wave: "wave",
@@ -65,6 +65,8 @@ const NAMES = {
   token: "token-line",
   surface: "surface",
   accent: "accent",
+  soft: "accent-soft",
+  onId: "id-ink",
   sans: "font",
   mono: "mono",
 };
@@ -76,6 +78,7 @@ function readTheme() {
   theme.dark = document.body.classList.contains("dark");
   theme.table = confidenceTable(STOPS.map((stop) => read(`conf-${stop}`)));
   theme.css = theme.table.map(([r, g, b]) => `rgb(${r},${g},${b})`);
+  theme.ids = ["a", "b", "c", "d"].map((letter) => read(`id-${letter}`));
   theme.grey = greys(parseHex(read("spec-0")), parseHex(read("spec-1")));
 }
 

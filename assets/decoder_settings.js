@@ -242,6 +242,13 @@ parts.decoder = ({ root, props, server, upload, watch }) => {
     refresh();
   }
 
+  /* Python has set other values: a preset of the Compare tab. */
+  function onValue() {
+    if (!props.value || JSON.stringify({ ...chosen, ...props.value }) === JSON.stringify(chosen)) return;
+    Object.assign(chosen, props.value);
+    onHeads();
+  }
+
   for (const [group, title] of props.groups) {
     const box = h("div", { class: "ts-fields" });
     for (const one of form.filter((each) => each.group === group)) {
@@ -268,5 +275,6 @@ parts.decoder = ({ root, props, server, upload, watch }) => {
   }
   root.append(h("div", { class: "ts-folds" }, ...[...folds.values()].map(({ node }) => node)));
   watch("heads", onHeads);
+  watch("value", onValue);
   onHeads();
 };

@@ -5,7 +5,8 @@
 const WAV_HEADER = 44;
 const BYTES = 2;
 
-function makePlayer() {
+/* A player of `scene.document`; `changed` is called when it starts or stops. */
+function makePlayer(scene = page, changed = () => emit("playing")) {
   const audio = new Audio();
   audio.preload = "none";
   const state = { playing: false, kind: null, start: 0, end: 0, time: 0, rate: 1, loop: false };
@@ -37,7 +38,7 @@ function makePlayer() {
   /* Play exactly [start, end] seconds. Resolves to the number of samples when it sounds. */
   async function playSpan(start, end) {
     stop();
-    const { rate, samples: total } = page.document;
+    const { rate, samples: total } = scene.document;
     const first = clamp(Math.round(start * rate), 0, total);
     const last = clamp(Math.round(end * rate), first, total);
     const ticket = ++request;
@@ -55,7 +56,7 @@ function makePlayer() {
     beganAt = context.currentTime;
     source.start();
     Object.assign(state, { playing: true, kind: "span", start, end, time: start });
-    emit("playing");
+    changed();
     return data.length;
   }
 
@@ -66,8 +67,8 @@ function makePlayer() {
     stopAt = end;
     audio.playbackRate = state.rate;
     audio.currentTime = start;
-    Object.assign(state, { playing: true, kind: "stream", start, end: end ?? page.document.duration, time: start });
-    emit("playing");
+    Object.assign(state, { playing: true, kind: "stream", start, end: end ?? scene.document.duration, time: start });
+    changed();
     try {
       await audio.play();
     } catch (error) {
@@ -80,7 +81,7 @@ function makePlayer() {
     state.playing = false;
     state.time = time;
     source = null;
-    emit("playing");
+    changed();
   }
 
   function stop() {
@@ -136,7 +137,7 @@ function makePlayer() {
   audio.addEventListener("ended", () => {
     if (!state.playing || state.kind !== "stream") return;
     if (state.loop) playFrom(state.start, stopAt);
-    else finish(page.document.duration);
+    else finish(scene.document.duration);
   });
 
   return { state, load, samples, playSpan, playFrom, stop, now, tick, seek, setRate, setLoop };

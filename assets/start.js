@@ -25,13 +25,14 @@ parts.files = ({ root, props, trigger, upload }) => {
   const zone = h(
     "div",
     { class: "ts-dropzone" },
-    h("div", { class: "ts-title" }, "See what was heard, and when"),
+    h("div", { class: "ts-title" }, props.value?.title ?? "See what was heard, and when"),
     h(
       "p",
       { class: "ts-lead" },
-      "Drop an audio file here. Every token appears on the waveform and the spectrogram, coloured by how sure the model was.",
+      props.value?.lead ??
+        "Drop an audio file here. Every token appears on the waveform and the spectrogram, coloured by how sure the model was.",
     ),
-    h("div", { class: "ts-row" }, choose, record),
+    h("div", { class: "ts-row" }, choose, props.value?.title ? null : record),
     note,
     input,
   );
@@ -144,7 +145,8 @@ parts.samples = ({ root, props, trigger, server }) => {
 };
 
 /* How the work goes. Value: {stage, progress: {text, left, share, job} or null, messages: [{kind, strong, text, action}]}.
-   The stage ("empty", "working", "result") decides which columns of the page are shown (see page.css). */
+   The stage ("empty", "ready", "working", "result") decides which columns of a tab are shown (see page.css, compare.css);
+   props.stages names the body's data attribute that holds it. */
 parts.messages = ({ root, props, trigger, server, watch }) => {
   const ICON_OF = { info: "info", warn: "warn", error: "warn" };
 
@@ -190,7 +192,8 @@ parts.messages = ({ root, props, trigger, server, watch }) => {
 
   function show() {
     const { stage = null, progress = null, messages = [] } = props.value ?? {};
-    if (stage !== null && stage !== document.body.dataset.stage) {
+    if (stage !== null && props.stages !== "stage") document.body.dataset[props.stages] = stage;
+    else if (stage !== null && stage !== document.body.dataset.stage) {
       document.body.dataset.stage = stage;
       document.body.classList.remove("ts-recording");
       /* After an error the settings stay open, to be put right. */

@@ -25,12 +25,12 @@ def build_align_view(documents: Documents) -> gr.HTML:
     """
 
     def load_document(request: Any) -> dict[str, Any] | None:
-        key, known = _items(request, 2)
+        key, known = items(request, 2)
         document = _find(documents, key)
         return None if document is None else columns_of(document, known)
 
     def spectrogram_tile(request: Any) -> dict[str, Any] | None:
-        key, *frame = _items(request, 6)
+        key, *frame = items(request, 6)
         document = _find(documents, key)
         return None if document is None else tile_of(document, *frame)
 
@@ -50,13 +50,23 @@ def columns_of(document: Document, known: Any = None) -> dict[str, Any]:
     Args:
         known: name of the audio whose peaks the page already has; they are left out then.
     """
-    audio, transcript = document.audio, document.shown or Transcript()
+    transcript = document.shown or Transcript()
+    return {
+        "revision": document.revision,
+        "text": transcript.text,
+        **columns_of_audio(document, known),
+        "tiers": tiers_of(transcript),
+        "readings": readings_of(document),
+    }
+
+
+def columns_of_audio(document: Document, known: Any = None) -> dict[str, Any]:
+    """A recording without what was heard in it; arguments as `columns_of`."""
+    audio = document.audio
     name = f"{document.id}/{audio.path.name}"
     return {
         "doc": document.id,
-        "revision": document.revision,
         "name": document.name,
-        "text": transcript.text,
         "audio": name,
         "file": str(audio.path),
         "duration": audio.duration,
@@ -64,8 +74,6 @@ def columns_of(document: Document, known: Any = None) -> dict[str, Any]:
         "samples": audio.samples,
         "hop": audio.hop,
         "peaks": None if known == name else base64.b64encode(audio.peaks).decode("ascii"),
-        "tiers": tiers_of(transcript),
-        "readings": readings_of(document),
     }
 
 
@@ -155,7 +163,7 @@ def _find(documents: Documents, key: Any) -> Document | None:
     return document if document.audio is not None else None
 
 
-def _items(request: Any, count: int) -> list[Any]:
+def items(request: Any, count: int) -> list[Any]:
     """Arguments of a server function, which come as one list; too few are filled with None."""
     given = list(request) if isinstance(request, list | tuple) else [request]
     return (given + [None] * count)[:count]

@@ -176,8 +176,16 @@ def decoder_name(decoding: Any, heads: Sequence[str]) -> str:
     return ", ".join(words)
 
 
-def build_decoder_settings(language_models: LanguageModels, **options: Any) -> gr.HTML:
-    """The controls of one decoder; the component's value is what `DecoderChoice.from_page` reads."""
+def build_decoder_settings(
+    language_models: LanguageModels,
+    choice: DecoderChoice = DecoderChoice(),
+    **options: Any,
+) -> gr.HTML:
+    """The controls of one decoder; the component's value is what `DecoderChoice.from_page` reads.
+
+    Args:
+        choice: what they show at first.
+    """
 
     def take_language_model(request: Any) -> dict[str, Any]:
         return take_upload(language_models, request)
@@ -190,7 +198,7 @@ def build_decoder_settings(language_models: LanguageModels, **options: Any) -> g
 
     return part(
         "decoder",
-        asdict(DecoderChoice()),
+        asdict(choice),
         server_functions=(take_language_model, check_phrases),
         form=form.described(DecoderChoice),
         groups=[list(group) for group in GROUPS],

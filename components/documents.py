@@ -106,13 +106,17 @@ class Document:
     @property
     def shown(self) -> asr_core.Transcript | None:
         """The reading that has been picked, with what is known of the whole; the others are its alternatives."""
-        best = self.transcript
-        if best is None or not self.picked:
-            return best
-        readings = [replace(best, alternatives=()), *best.alternatives]
-        chosen = readings.pop(self.picked)
-        whole = {name: getattr(best, name) for name in ("decoding", "warnings", "cuts", "timings")}
-        return replace(chosen, alternatives=tuple(readings), **whole)
+        return None if self.transcript is None else reading_of(self.transcript, self.picked)
+
+
+def reading_of(best: asr_core.Transcript, picked: int) -> asr_core.Transcript:
+    """A reading of the N-best list (0 = the best), with what is known of the whole; the others are its alternatives."""
+    if not picked:
+        return best
+    readings = [replace(best, alternatives=()), *best.alternatives]
+    chosen = readings.pop(picked)
+    whole = {name: getattr(best, name) for name in ("decoding", "warnings", "cuts", "timings")}
+    return replace(chosen, alternatives=tuple(readings), **whole)
 
 
 class UnknownDocumentError(LookupError):

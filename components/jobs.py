@@ -6,7 +6,7 @@ import logging
 import secrets
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -36,6 +36,19 @@ class Request:
     segmentation: asr_core.Segmentation
     channel: int | None = None
     resume: bool = False
+
+
+@dataclass(frozen=True)
+class CompareRequest:
+    """One recording through several decoders.
+
+    Args:
+        columns: the model and the settings of each.
+    """
+
+    document: str
+    columns: tuple[tuple[str, Decoding], ...]
+    segmentation: asr_core.Segmentation
 
 
 @dataclass(frozen=True)
@@ -130,6 +143,16 @@ class Jobs:
         """Start a transcription; its result goes into the recording's document."""
         return self._start(lambda job: self._transcribe(request, job))
 
+    def compare(
+        self, request: CompareRequest, finish: Callable[[Document, Sequence[asr_core.Transcript]], None]
+    ) -> Job:
+        """Start a comparison.
+
+        Args:
+            finish: called with the recording and a transcript for each column, before the job is over.
+        """
+        return self._start(lambda job: self._compare(request, finish, job))
+
     def load(self, model: str) -> Job:
         """Start to load a model."""
 
@@ -163,17 +186,50 @@ class Jobs:
 
     def _transcribe(self, request: Request, job: Job) -> None:
         recognizer = self._models.get(request.model, job.on_progress)
-        _prepare_fusion(request, job, recognizer)
+        _prepare_fusion(request.decoding, job, recognizer)
+        document, sound = self._read(request.document, request.channel, recognizer.info.sample_rate, job)
+        self._listen(request, job, recognizer, document, sound)
+
+    def _read(self, key: str, channel: int | None, sample_rate: int, job: Job) -> tuple[Document, Sound]:
+        """Decode a recording, and keep what the page draws and plays of it."""
         job.report("read")
-        document = self._documents.get(request.document)
+        document = self._documents.get(key)
         limit = self._max_minutes * 60
         if document.info.duration > limit:  # False for NaN: then the samples tell
             raise asr_core.AudioError(too_long(document.name, document.info.duration, limit))
-        sound = read_sound(
-            document, sample_rate=recognizer.info.sample_rate, channel=request.channel, max_seconds=limit
-        )
-        document = self._documents.prepare(document.id, sound)
-        self._listen(request, job, recognizer, document, sound)
+        sound = read_sound(document, sample_rate=sample_rate, channel=channel, max_seconds=limit)
+        return self._documents.prepare(document.id, sound), sound
+
+    def _compare(
+        self,
+        request: CompareRequest,
+        finish: Callable[[Document, Sequence[asr_core.Transcript]], None],
+        job: Job,
+    ) -> None:
+        """Each model hears the recording once, for all columns that use it."""
+        found: dict[int, asr_core.Transcript] = {}
+        audio = self._documents.get(request.document).audio
+        document, sound = None, None
+        for model in dict.fromkeys(model for model, _ in request.columns):
+            recognizer = self._models.get(model, job.on_progress)
+            mine = [i for i, (one, _) in enumerate(request.columns) if one == model]
+            decodings = [request.columns[i][1] for i in mine]
+            for decoding in decodings:
+                _prepare_fusion(decoding, job, recognizer)
+            if sound is None:  # of the channel that has been opened in Transcribe
+                channel = None if audio is None else audio.channel
+                document, sound = self._read(request.document, channel, recognizer.info.sample_rate, job)
+            transcripts = recognizer.decode_all(
+                sound.samples,
+                decodings,
+                sample_rate=sound.sample_rate,
+                segmentation=request.segmentation,
+                on_progress=job.on_progress,
+                cancel=job.cancelled,
+            )
+            found.update(zip(mine, transcripts, strict=True))
+        finish(document, [replace(found[i], warnings=sound.warnings) for i in range(len(request.columns))])
+        job.report("done")
 
     def _listen(
         self, request: Request, job: Job, recognizer: asr_core.Recognizer, document: Document, sound: Sound
@@ -202,12 +258,12 @@ class Jobs:
         job.report("done" if stopped is None else "stopped", state.done, state.total)
 
 
-def _prepare_fusion(request: Request, job: Job, recognizer: asr_core.Recognizer) -> None:
+def _prepare_fusion(decoding: Decoding, job: Job, recognizer: asr_core.Recognizer) -> None:
     """Bring the language model over to the tokens of this model, which keeps it for the next time.
 
     It can take a while, and it can fail: then it does so before anything of an earlier result has changed.
     """
-    fusion = request.decoding.fusion
+    fusion = decoding.fusion
     if fusion is not None and fusion.lm is not None:
         job.report("fuse")
         fusion.lm.automaton(len(recognizer.vocabulary))

@@ -13,16 +13,20 @@ from components.jobs import Job, Jobs, State
 from components.part import part
 
 Kind = Literal["info", "warn", "error"]
-Stage = Literal["empty", "working", "result"]
+Stage = Literal["empty", "ready", "working", "result"]
 
 
-def build_messages(jobs: Jobs, **options: Any) -> gr.HTML:
-    """A place for progress and messages; its Cancel needs no event. Event: "go_on" {}."""
+def build_messages(jobs: Jobs, *, stages: str = "stage", **options: Any) -> gr.HTML:
+    """A place for progress and messages; its Cancel needs no event. Event: "go_on" {}.
+
+    Args:
+        stages: whose stages it sets: the body's data attribute of that name.
+    """
 
     def cancel_job(key: Any) -> bool:
         return jobs.cancel(key)
 
-    return part("messages", {}, events=("go_on",), server_functions=(cancel_job,), **options)
+    return part("messages", {}, events=("go_on",), server_functions=(cancel_job,), stages=stages, **options)
 
 
 def value(

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import asr_core
 from asr_core.metrics import WordPair
-from components.documents import Document
 
 #: Equal words shown on each side of a difference.
 CONTEXT = 2
 GAP = ("gap", "…")
 
 
-def readings_of(document: Document) -> dict[str, Any] | None:
+class HasReadings(Protocol):
+    """A recording's document, or a column of a comparison."""
+
+    transcript: asr_core.Transcript | None
+    picked: int
+
+
+def readings_of(document: HasReadings) -> dict[str, Any] | None:
     """The readings that a beam found, best first; None where the decoder makes no list.
 
     Returns:

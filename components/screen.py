@@ -34,8 +34,13 @@ class Screen:
 
     def values(self) -> tuple[Any, ...]:
         """The outputs of a Gradio handler."""
-        given = (getattr(self, field.name) for field in fields(self))
-        return tuple(gr.skip() if value is KEEP else value for value in given)
+        return outputs_of(self)
+
+
+def outputs_of(screen: Any) -> tuple[Any, ...]:
+    """The fields of a screen as a Gradio handler returns them."""
+    given = (getattr(screen, field.name) for field in fields(screen))
+    return tuple(gr.skip() if value is KEEP else value for value in given)
 
 
 def show(services: Services, document: str, sentences: str, *, stopped_at: float | None = None) -> Screen:

@@ -9,17 +9,19 @@ from components.jobs import Jobs
 from components.language_models import LanguageModels
 from components.models import Models
 from components.settings import Settings
+from components.trials import Trials
 
 
 @dataclass(frozen=True)
 class Services:
-    """The host's settings, the recordings, the models of both kinds, and the work that is going on."""
+    """The host's settings, recordings, models of both kinds, the work that is going on, and comparisons."""
 
     settings: Settings
     documents: Documents
     models: Models
     language_models: LanguageModels
     jobs: Jobs
+    trials: Trials
 
     @classmethod
     def start(cls, settings: Settings) -> Services:
@@ -30,4 +32,4 @@ class Services:
         documents.sweep_every(min(600.0, settings.retention_hours * 900))
         models = Models(settings.model)
         jobs = Jobs(documents, models, settings.max_minutes)
-        return cls(settings, documents, models, LanguageModels(settings.max_lm_mb), jobs)
+        return cls(settings, documents, models, LanguageModels(settings.max_lm_mb), jobs, Trials())

@@ -9,7 +9,16 @@ from pathlib import Path
 import gradio as gr
 
 ASSETS = Path(__file__).parents[1] / "assets"
-STYLES = ("tokens.css", "gradio.css", "parts.css", "decoder.css", "transcript.css", "align_view.css", "page.css")
+STYLES = (
+    "tokens.css",
+    "gradio.css",
+    "parts.css",
+    "decoder.css",
+    "transcript.css",
+    "align_view.css",
+    "compare.css",
+    "page.css",
+)
 #: Put into one function in this order, so that they share a scope without a bundler.
 SCRIPTS = (
     "page.js",
@@ -28,6 +37,10 @@ SCRIPTS = (
     "transcript.js",
     "readings.js",
     "decoder_settings.js",
+    "compare.js",
+    "compare_layers.js",
+    "compare_view.js",
+    "compare_cards.js",
     "start.js",
     "about.js",
     "mount.js",

@@ -1,0 +1,337 @@
+/* The cards below the comparison's view: texts, differences, figures. All are drawn from `lab` (see compare.js). */
+
+const KIND_NAMES = { substitution: "other word", boundary: "boundary moved" };
+const ROWS_AT_ONCE = 200;
+
+/* The text of each decoder, side by side; words that differ are marked, and a missing one is an empty slot. */
+parts.compare_texts = ({ root, element }) => {
+  let nodes = []; /* of each column the nodes of its words */
+  let lit = [];
+
+  function build() {
+    lit = [];
+    nodes = [];
+    if (!lab.data) return root.replaceChildren();
+    root.replaceChildren(
+      h("div", { class: "ts-compare-texts", "data-columns": lab.data.columns.length }, lab.data.columns.map(column)),
+    );
+    element.dataset.marks = lab.data.columns.map((_, k) => marksOf(k).length).join();
+    markCurrent();
+  }
+
+  const marksOf = (k) => [...root.querySelectorAll(`[data-column="${k}"] [data-difference]`)];
+
+  function column({ name, seconds: took, factor }, k) {
+    const slots = new Map();
+    lab.data.differences.forEach(({ slots: places }, i) => {
+      if (places[k] !== null) slots.set(places[k], [...(slots.get(places[k]) ?? []), i]);
+    });
+    const words = lab.document.tiers[`words${k}`];
+    const prose = h("div", { class: "ts-compare-text", dir: "auto", "data-column": k });
+    const { marks } = lab;
+    const pieces = [];
+    nodes[k] = words.text.map((text, i) => {
+      pieces.push(...(slots.get(i) ?? []).map(slot));
+      const node = h("span", { class: marks[k].has(i) ? "ts-w ts-diff" : "ts-w", "data-i": i }, text);
+      if (marks[k].has(i)) node.dataset.difference = marks[k].get(i);
+      pieces.push(node);
+      return node;
+    });
+    pieces.push(...(slots.get(words.length) ?? []).map(slot));
+    const long = pieces.length > 3 * WORDS_A_BLOCK;
+    for (let i = 0; i < pieces.length; i += WORDS_A_BLOCK) {
+      const block = h("span", { class: long ? "ts-block" : "" });
+      block.append(...pieces.slice(i, i + WORDS_A_BLOCK).flatMap((node) => [node, " "]));
+      prose.append(block);
+    }
+    if (!pieces.length) prose.append(h("p", { class: "ts-dim" }, "No words were heard."));
+    return h(
+      "section",
+      { class: "ts-card", "data-id": LETTERS[k] },
+      h(
+        "header",
+        {},
+        letterBadge(k),
+        h("h2", { class: "ts-ellipsis" }, name),
+        h("span", { class: "ts-grow" }),
+        h("span", { class: "ts-mono ts-dim ts-nowrap" }, workOf(took, factor)),
+      ),
+      h("div", { class: "ts-body" }, prose),
+    );
+  }
+
+  const slot = (i) => h("span", { class: "ts-missing", "data-difference": i, title: "No word here" }, "–");
+
+  function markCurrent() {
+    root.querySelectorAll(".ts-current").forEach((node) => node.classList.remove("ts-current"));
+    if (lab.current === null || !lab.data) return;
+    const { readings } = lab.data.differences[lab.current];
+    readings.forEach((i, k) => {
+      const node = i === null ? root.querySelector(`[data-column="${k}"] .ts-missing[data-difference="${lab.current}"]`) : nodes[k]?.[i];
+      node?.classList.add("ts-current");
+      scrollInside(root.querySelector(`[data-column="${k}"]`), node);
+    });
+  }
+
+  function light() {
+    lit.forEach((node) => node.classList.remove("ts-pointed"));
+    lit = (lab.members[lab.pointed] ?? []).map(([k, i]) => nodes[k]?.[i]).filter(Boolean);
+    lit.forEach((node) => node.classList.add("ts-pointed"));
+  }
+
+  const place = ({ target }) => {
+    const node = target.closest?.(".ts-w");
+    return node ? [Number(node.closest("[data-column]").dataset.column), Number(node.dataset.i)] : null;
+  };
+  root.addEventListener("pointerover", (event) => {
+    const found = place(event);
+    pointAt(found ? lab.groups[found[0]][found[1]] : undefined);
+  });
+  root.addEventListener("pointerleave", () => pointAt(undefined));
+  root.addEventListener("click", (event) => {
+    if (String(getSelection())) return;
+    const found = place(event);
+    const empty = event.target.closest?.(".ts-missing");
+    if (found) lab.select(`words${found[0]}`, found[1]);
+    else if (empty) goTo(Number(empty.dataset.difference));
+  });
+
+  on("lab", build);
+  on("lab:current", markCurrent);
+  on("lab:pointed", light);
+  build();
+};
+
+/* "2.6 s 0.14× real time" */
+const workOf = (took, factor) =>
+  `${took.toFixed(took < 0.95 ? 2 : 1)} s${factor === null ? "" : ` ${factor.toFixed(2)}× real time`}`;
+
+/* The differences as a table, to sort, hear and judge. */
+parts.compare_table = ({ root, element }) => {
+  const count = h("span", { class: "ts-dim" });
+  const moved = h("input", {
+    class: "ts-input ts-mono ts-compare-moved",
+    type: "number",
+    min: 0,
+    max: 5000,
+    step: 10,
+    "aria-label": "Boundaries moved more than, in milliseconds",
+    onchange: () => moved.value !== "" && changeLab({ moved: Number(moved.value) / 1000 }),
+  });
+  const problem = h("span", { class: "ts-hint ts-problem", role: "alert" });
+  const tools = h("div", { class: "ts-row ts-small" }, "Boundaries moved more than", moved, "ms");
+  const head = h("tr");
+  const body = h("tbody");
+  const more = h("button", { class: "ts-btn", type: "button", onclick: () => show(shown + ROWS_AT_ONCE) });
+  const empty = h("p", { class: "ts-dim" }, "The decoders heard the same words at the same times.");
+  const table = h(
+    "div",
+    { class: "ts-scroll ts-tall-list" },
+    h("table", { class: "ts-table ts-differences" }, h("thead", {}, head), body),
+  );
+  const card = h(
+    "section",
+    { class: "ts-card" },
+    h("header", {}, h("h2", {}, "Differences"), count, h("span", { class: "ts-grow" }), tools),
+    table,
+    h("div", { class: "ts-body" }, more, empty, problem),
+  );
+  let sort = { key: "at", down: false };
+  let order = [];
+  let shown = ROWS_AT_ONCE;
+  lab.tools = tools;
+
+  const text = (one, k) => (one.readings[k] === null ? "" : lab.document.tiers[`words${k}`].text[one.readings[k]]);
+  const confidence = (one, k) =>
+    one.readings[k] === null ? -1 : lab.document.tiers[`words${k}`].confidence[one.readings[k]];
+
+  /* What happened, in plain words. */
+  function what(one) {
+    if (KIND_NAMES[one.kind]) return KIND_NAMES[one.kind];
+    const has = one.readings.flatMap((j, k) => (j === null ? [] : [LETTERS[k]]));
+    return `only in ${has.join(", ")}`;
+  }
+
+  const values = {
+    at: (one) => one.at,
+    what,
+    shift: (one) => (one.shift === null ? -1 : Math.abs(one.shift)),
+    pick: (one) => one.pick ?? 9,
+  };
+  const valueOf = (key, one) => (values[key] ? values[key](one) : confidence(one, Number(key)));
+
+  function heading(key, className, ...content) {
+    const isSorted = sort.key === key;
+    const arrow = isSorted ? (sort.down ? " ▾" : " ▴") : "";
+    return h(
+      "th",
+      { class: className, "aria-sort": isSorted ? (sort.down ? "descending" : "ascending") : false },
+      h(
+        "button",
+        { class: "ts-sort", type: "button", "data-sort": key, onclick: () => sortBy(key) },
+        ...content,
+        arrow,
+      ),
+    );
+  }
+
+  function sortBy(key) {
+    sort = { key, down: sort.key === key ? !sort.down : false };
+    build();
+    head.querySelector(`[data-sort="${key}"]`)?.focus();
+  }
+
+  function build() {
+    if (!lab.data) return root.replaceChildren();
+    if (!card.isConnected) root.append(card);
+    const { differences, columns, moved: limit } = lab.data;
+    count.textContent = amount(differences.length);
+    if (document.activeElement !== moved) moved.value = Math.round(limit * 1000);
+    head.replaceChildren(
+      h("th", {}, h("span", { class: "ts-offscreen" }, "Play")),
+      heading("at", "ts-right", "At, s"),
+      heading("what", "", "What"),
+      ...columns.map((_, k) => heading(String(k), "", letterBadge(k), " ", shortName(k))),
+      heading("shift", "ts-right", "Shift"),
+      heading("pick", "", "Which is right?"),
+    );
+    order = differences.map((_, i) => i);
+    const by = order.map((i) => valueOf(sort.key, differences[i]));
+    order.sort((p, q) => (by[p] < by[q] ? -1 : by[p] > by[q] ? 1 : p - q) * (sort.down ? -1 : 1));
+    table.hidden = !order.length;
+    empty.hidden = order.length > 0;
+    element.dataset.words = differences.filter(({ kind }) => kind !== "boundary").length;
+    show(Math.max(shown, ROWS_AT_ONCE));
+  }
+
+  function show(limit) {
+    shown = limit;
+    body.replaceChildren(...order.slice(0, shown).map(row));
+    const left = order.length - shown;
+    more.hidden = left <= 0;
+    more.textContent = `Show ${amount(Math.min(left, ROWS_AT_ONCE))} more of ${amount(left)}`;
+    more.parentNode.classList.toggle("ts-none", more.hidden && order.length > 0);
+    markCurrent(false);
+  }
+
+  function row(i) {
+    const one = lab.data.differences[i];
+    const readings = lab.data.columns.map((_, k) => {
+      if (one.readings[k] === null) return h("td", { class: "ts-dim" }, "nothing");
+      const sure = confidence(one, k).toFixed(2);
+      return h(
+        "td",
+        { class: "ts-compare-reading" },
+        h("bdi", {}, text(one, k)),
+        one.kind === "boundary" ? null : h("span", { class: "ts-mono ts-dim" }, ` ${sure}`),
+      );
+    });
+    return h(
+      "tr",
+      { "data-i": i, "data-kind": one.kind },
+      h("td", {}, h("button", { class: "ts-play", type: "button", "aria-label": `Play difference ${i + 1}` }, icon("play"))),
+      h("td", { class: "ts-figure" }, one.at >= 60 ? clock(one.at, 2) : one.at.toFixed(2)),
+      h("td", { class: "ts-nowrap" }, what(one)),
+      ...readings,
+      h("td", { class: "ts-figure" }, one.shift === null ? "–" : milliseconds(one.shift)),
+      h("td", {}, choices(i, one)),
+    );
+  }
+
+  function choices(i, one) {
+    const button = (choice, name) =>
+      h(
+        "button",
+        {
+          class: "ts-btn",
+          type: "button",
+          "aria-pressed": String(one.pick === choice),
+          "data-pick": choice,
+          "aria-label": choice === NEITHER ? "Neither is right" : `${name} is right`,
+        },
+        name,
+      );
+    return h(
+      "span",
+      { class: "ts-segments" },
+      lab.data.columns.map((_, k) => button(k, LETTERS[k])),
+      button(NEITHER, "Neither"),
+    );
+  }
+
+  function markCurrent(scrolls = true) {
+    body.querySelector(".ts-selected")?.classList.remove("ts-selected");
+    if (lab.current === null || !lab.data) return;
+    const at = order.indexOf(lab.current);
+    if (at >= shown) return show(at + ROWS_AT_ONCE);
+    const node = body.children[at];
+    node?.classList.add("ts-selected");
+    if (scrolls) scrollInside(table, node);
+  }
+
+  body.addEventListener("click", (event) => {
+    const node = event.target.closest("tr");
+    if (!node) return;
+    const button = event.target.closest("[data-pick]");
+    if (button) return pick(Number(node.dataset.i), Number(button.dataset.pick));
+    if (!String(getSelection())) goTo(Number(node.dataset.i));
+  });
+
+  on("lab", build);
+  on("lab:current", markCurrent);
+  on("lab:error", (error) => {
+    problem.textContent = error;
+    if (lab.data && error) moved.value = Math.round(lab.data.moved * 1000);
+  });
+  build();
+};
+
+/* Four figures of each decoder against the first. */
+parts.compare_glance = ({ root }) => {
+  function build() {
+    if (!lab.data) return root.replaceChildren();
+    const { summaries, columns } = lab.data;
+    root.replaceChildren(
+      h(
+        "section",
+        { class: "ts-card" },
+        h("header", {}, h("h2", {}, "At a glance")),
+        h(
+          "div",
+          { class: "ts-body" },
+          summaries.map((one, i) => figures(one, i + 1, summaries.length > 1)),
+          h("table", { class: "ts-table ts-compare-speed" }, h("tbody", {}, columns.map(speed))),
+        ),
+      ),
+    );
+  }
+
+  const figure = (value, name) => h("div", {}, h("div", { class: "ts-compare-figure" }, value), h("div", { class: "ts-hint" }, name));
+
+  function figures({ words, differ, rate, mean, p95 }, k, isNamed) {
+    return h(
+      "div",
+      {},
+      isNamed ? h("div", { class: "ts-row ts-small" }, letterBadge(0), "to", letterBadge(k)) : null,
+      h(
+        "div",
+        { class: "ts-compare-figures" },
+        figure(amount(differ), `word${differ === 1 ? " differs" : "s differ"}, of ${amount(words)}`),
+        figure(`${(100 * rate).toFixed(1)} %`, `word error rate, A to ${LETTERS[k]}`),
+        figure(plainMilliseconds(mean), "mean boundary shift"),
+        figure(plainMilliseconds(p95), "95 % are within"),
+      ),
+    );
+  }
+
+  const speed = ({ name, seconds: took, factor }, k) =>
+    h(
+      "tr",
+      {},
+      h("td", {}, h("span", { class: "ts-row" }, letterBadge(k), h("span", { class: "ts-ellipsis" }, name))),
+      h("td", { class: "ts-figure" }, workOf(took, factor)),
+    );
+
+  on("lab", build);
+  build();
+};

@@ -1,0 +1,386 @@
+/* The comparison's alignment view: one time axis, one playhead, a tier for each decoder. It loads the comparison, too.
+
+   Event to Python: shown {id, revision, dark}
+   Value: {id, revision} or null. Server functions: see compare.js, and spectrogram_tile as in align_view.js.
+   Left on the element for tests: data-ready "id:revision", data-played "start:end:samples", data-view "a:b",
+   data-draw (ms of the last painting), data-first (ms of the first one), data-marks (marked words of each decoder). */
+
+const COMPARE_KEYS = [
+  ["Play, pause", "Space"],
+  ["Play the difference", "Enter"],
+  ["Play window", "Shift Enter"],
+  ["Stop", "Esc"],
+  ["Loop", "L"],
+  ["Slower, faster", "[ ]"],
+  ["Next difference", "N"],
+  ["One before", "Shift N"],
+  ["Pick A, B, C, D", "1 2 3 4"],
+  ["Neither", "0"],
+  ["Back, forward", "← →"],
+  ["Zoom in, out", "+ −"],
+  ["Zoom at the pointer", "Ctrl wheel"],
+  ["These keys", "?"],
+];
+
+parts.compare_view = ({ root, element, props, server, trigger, watch }) => {
+  const state = {
+    a: 0,
+    b: 1,
+    view: null,
+    span: null,
+    isGrey: true,
+    layers: { waveform: true, spectrogram: true, tokens: false },
+    gain: 0,
+    top: 8000,
+  };
+  lab.server = server;
+  const player = makePlayer(lab, onPlaying);
+  const tiles = makeTiles(server, redraw);
+  const closeUp = makeCloseUp(player, redraw);
+  const base = h("canvas", { class: "ts-canvas", "aria-hidden": "true" });
+  const overlay = h("canvas", { class: "ts-canvas ts-overlay", "aria-hidden": "true" });
+  const card = buildCard(lab);
+  const plot = h("div", { class: "ts-plot" }, h("div", { class: "ts-stage" }, base, overlay), card.node);
+  const span = h("span", { class: "ts-mono" });
+  const note = h("span", { class: "ts-wide-only" });
+  const hint = h("span", { class: "ts-wide-only" });
+  const help = buildHelp(() => toggleHelp(false), COMPARE_KEYS);
+  const colours = buildColours();
+  const actions = { toggle, toggleLoop, setRate, toggleLayers, fit: () => fit() };
+  const toolbar = buildToolbar({ ...actions, zoomIn: () => zoom(0.5), zoomOut: () => zoom(2) }, colours.node);
+  const menu = buildLayersMenu(state, () => redraw(), [["tokens", "Tokens"]]);
+  toolbar.layers.after(menu);
+  const frame = h(
+    "div",
+    {
+      class: "ts-card ts-align",
+      tabindex: 0,
+      role: "application",
+      "aria-label": "Comparison. N goes to the next difference, 1 to 4 pick a reading, question mark shows all keys.",
+    },
+    toolbar.bar,
+    plot,
+    h("div", { class: "ts-status" }, span, note, h("span", { class: "ts-grow" }), hint),
+    help,
+  );
+  const speech = h("div", { class: "ts-offscreen", "aria-live": "polite" });
+  root.append(frame, speech);
+
+  /* What the colours say: differences (tiers grey) or confidence, with the legend that sets its threshold. */
+  function buildColours() {
+    const legend = buildLegend();
+    legend.hidden = true;
+    const choose = (isGrey) => {
+      state.isGrey = isGrey;
+      legend.hidden = isGrey;
+      for (const [node, on_] of buttons) node.setAttribute("aria-pressed", String(on_ === isGrey));
+      redraw();
+    };
+    const buttons = [
+      [h("button", { class: "ts-btn", type: "button", "aria-pressed": "false", onclick: () => choose(false) }, "Confidence"), false],
+      [h("button", { class: "ts-btn", type: "button", "aria-pressed": "true", onclick: () => choose(true) }, "Differences"), true],
+    ];
+    const group = h("span", { class: "ts-segments", role: "group", "aria-label": "Colour by" }, ...buttons.map(([node]) => node));
+    return { node: h("span", { class: "ts-row ts-colours" }, legend, h("span", { class: "ts-small ts-wide-only" }, "Colour by"), group) };
+  }
+
+  /* Painting, as in align_view.js: once a frame at most. */
+
+  let isBaseStale = true;
+  let isFrameAsked = false;
+
+  function redraw(isBase = true) {
+    isBaseStale ||= isBase !== false;
+    if (isFrameAsked) return;
+    isFrameAsked = true;
+    requestAnimationFrame(paint);
+  }
+
+  function paint() {
+    isFrameAsked = false;
+    const width = plot.firstChild.clientWidth;
+    if (!lab.document || !width) return;
+    if (player.state.playing) {
+      player.tick();
+      if (!drag.active) turnTo(player.state.time);
+    }
+    const began = performance.now();
+    if (isBaseStale) paintBase(width);
+    paintOverlay();
+    const took = (performance.now() - began).toFixed(1);
+    element.dataset.draw = took;
+    element.dataset.first ??= took;
+    toolbar.now.nodeValue = clock(player.state.time);
+    if (player.state.playing) redraw(false);
+  }
+
+  function paintBase(width) {
+    isBaseStale = false;
+    const { document: doc, data, marks } = lab;
+    const { a, b, layers } = state;
+    const view = layOutCompare({ a, b, width, layers, document: doc, columns: data.columns.length });
+    state.view = view;
+    const g = fitCanvas(base, width, view.height);
+    fitCanvas(overlay, width, view.height);
+    const gain = state.gain || doc.fit;
+    drawOverviewSound(g, view, doc, gain);
+    drawOverviewDifferences(g, view, data.differences, doc.duration || 1);
+    drawOverviewWindow(g, view, doc.duration || 1);
+    drawRuler(g, view);
+    drawWaveform(g, view, doc, closeUp.get(), gain);
+    drawSpectrogram(g, view, tiles.list(), state.top);
+    drawNames(g, view, data.columns);
+    g.save();
+    g.beginPath();
+    g.rect(view.x0, 0, view.x1 - view.x0, view.height);
+    g.clip();
+    for (let k = 0; k < data.columns.length; k++) {
+      drawColumnTier(g, view, `tokens${k}`, doc.tiers[`tokens${k}`], k, new Map(), state.isGrey);
+      drawColumnTier(g, view, `words${k}`, doc.tiers[`words${k}`], k, marks[k], state.isGrey);
+      if (k < data.columns.length - 1) drawJoins(g, view, k, lab);
+    }
+    g.restore();
+    for (const [row, name] of [
+      ["overview", "Overview"],
+      ["ruler", b >= 60 ? "Time" : "Seconds"],
+      ["waveform", "Waveform"],
+    ])
+      label(g, view, row, name);
+    tiles.want(doc, view, state.top);
+    closeUp.want(doc, view);
+    const figure = (time) => (b >= 60 ? clock(time, 2) : time.toFixed(b - a < 1 ? 3 : 2));
+    span.textContent = `${figure(a)}–${figure(b)}${b >= 60 ? "" : " s"}`;
+    element.dataset.view = `${a.toFixed(4)}:${b.toFixed(4)}`;
+  }
+
+  function paintOverlay() {
+    const { view } = state;
+    const g = overlay.getContext("2d");
+    g.clearRect(0, 0, overlay.width, overlay.height);
+    if (state.span) drawSpan(g, view, state.span);
+    if (lab.pointed !== null) drawPartners(g, view, lab, lab.pointed);
+    drawPlayhead(g, view, player.state.time, lab.document.duration);
+  }
+
+  const { setView, pan, fit, zoom, reveal, turnTo } = makeWindow(state, {
+    scene: lab,
+    changed: () => {
+      hover(null);
+      redraw();
+    },
+    anchor: () => {
+      const { time } = player.state;
+      const middle = state.span ? (state.span.start + state.span.end) / 2 : time;
+      return [middle, time].find((t) => t > state.a && t < state.b) ?? (state.a + state.b) / 2;
+    },
+  });
+
+  /* Playing. */
+
+  async function play(start, end) {
+    const samples = await player.playSpan(start, end).catch(playbackFailed);
+    if (samples) element.dataset.played = `${start.toFixed(3)}:${end.toFixed(3)}:${samples}`;
+  }
+
+  function playbackFailed(error) {
+    say(`No sound: ${error.message}`);
+    return 0;
+  }
+
+  function toggle() {
+    if (player.state.playing) return player.stop();
+    const { time } = player.state;
+    player.playFrom(time >= lab.document.duration - 0.01 ? 0 : time).catch(playbackFailed);
+  }
+
+  function onPlaying() {
+    toolbar.play.replaceChildren(icon(player.state.playing ? "pause" : "play"));
+    redraw(false);
+  }
+
+  function seek(time) {
+    player.seek(clamp(time, 0, lab.document.duration));
+    redraw(false);
+  }
+
+  function setRate(rate) {
+    player.setRate(rate);
+    toolbar.rate.value = String(rate);
+  }
+
+  function stepRate(by) {
+    setRate(RATES[clamp(RATES.indexOf(player.state.rate) + by, 0, RATES.length - 1)]);
+    say(`Rate ${player.state.rate}×`);
+  }
+
+  function toggleLoop() {
+    player.setLoop(!player.state.loop);
+    toolbar.loop.setAttribute("aria-pressed", String(player.state.loop));
+  }
+
+  /* Bring a span into view, with some room around it, and play it. */
+  function showSpan(start, end, { play: sounds = true } = {}) {
+    const room = (state.b - state.a) * 0.2;
+    state.span = { start, end };
+    reveal(Math.max(0, start - room), Math.min(lab.document.duration, end + room));
+    player.seek(start);
+    if (sounds && end > start) play(start, end);
+    redraw(false);
+  }
+  lab.show = showSpan;
+
+  /* A click on a word: if it is part of a difference, that is the one to judge. */
+  function select(tier, index) {
+    const k = Number(tier.at(-1));
+    const items = lab.document.tiers[tier];
+    const at = tier.startsWith("words") ? lab.marks[k].get(index) : undefined;
+    if (at !== undefined) {
+      lab.current = at;
+      emit("lab:current");
+    }
+    showSpan(items.start[index], items.end[index]);
+    say(`${items.text[index].trim()}, ${LETTERS[k]}, confidence ${items.confidence[index].toFixed(2)}`);
+  }
+  lab.select = select;
+
+  function pickKey(choice) {
+    if (lab.current === null) return say("Press N first, to go to a difference");
+    pick(lab.current, choice);
+  }
+
+  /* The card, and the partners of what is under the pointer. */
+
+  let cardTimer = 0;
+  function hover(found) {
+    clearTimeout(cardTimer);
+    if (!isNarrow()) card.hide();
+    if (!found) return pointAt(undefined);
+    const k = Number(found.tier.at(-1));
+    const { word } = lab.document.tiers[found.tier];
+    const index = word ? word[found.index] : found.index;
+    pointAt(index < 0 ? undefined : lab.groups[k][index]);
+    cardTimer = setTimeout(() => {
+      if (!state.view?.rows[found.tier] || found.index >= lab.document.tiers[found.tier].length) return;
+      card.show(found.tier, found.index);
+      placeCard(card.node, state.view, plot, found.tier, found.index, lab);
+    }, 120);
+  }
+
+  function toggleLayers() {
+    menu.hidden = !menu.hidden;
+    toolbar.layers.setAttribute("aria-expanded", String(!menu.hidden));
+  }
+  window.addEventListener("pointerdown", ({ target }) => {
+    if (!menu.hidden && !menu.contains(target) && !toolbar.layers.contains(target)) toggleLayers();
+  });
+
+  function toggleHelp(isShown = help.hidden) {
+    help.hidden = !isShown;
+  }
+
+  function say(text) {
+    speech.textContent = text;
+    note.textContent = text;
+  }
+
+  /* A comparison. */
+
+  async function load() {
+    const { value } = props;
+    if (!value) return clear();
+    if (value.id === lab.data?.id && value.revision <= lab.data.revision) return;
+    const answer = await server
+      .load_comparison([value.id, lab.document?.audio ?? null])
+      .catch(() => ({ error: "The server does not answer. Try again in a moment." }));
+    if (props.value?.id !== value.id) return;
+    if (answer.error) return emit("lab:error", answer.error);
+    const before = lab.document;
+    lab.current = lab.pointed = null;
+    state.span = null;
+    delete element.dataset.first;
+    readComparison(answer, before);
+    const { document: doc } = lab;
+    doc.fit = answer.peaks === null ? before.fit : fittingGain(doc.peaks);
+    if (before?.doc !== doc.doc || answer.peaks !== null) {
+      player.load(doc);
+      tiles.clear();
+      closeUp.clear();
+      firstView(doc);
+    }
+    toolbar.total.textContent = `/ ${clock(doc.duration, 2)}`;
+    emit("lab");
+  }
+
+  function clear() {
+    player.stop();
+    lab.data = lab.document = lab.current = lab.pointed = null;
+    delete element.dataset.ready;
+    emit("lab");
+  }
+
+  function firstView(doc) {
+    const width = (plot.firstChild.clientWidth || 1200) - (isNarrow() ? 0 : GUTTER);
+    const length = Math.min(doc.duration || 1, isNarrow() ? NARROW_SPAN : width / READABLE_SCALE);
+    [state.a, state.b] = [0, doc.duration || 1];
+    setView((doc.tiers.words0.start[0] ?? 0) - 0.3, (doc.tiers.words0.start[0] ?? 0) - 0.3 + length);
+  }
+
+  function refresh() {
+    if (!lab.data) return;
+    const { id, revision, columns, differences, moved } = lab.data;
+    const digits = columns.map((_, k) => k + 1);
+    const keys = `${digits.slice(0, -1).join(", ")} or ${digits.at(-1)}`;
+    hint.textContent = `≠ another word   ${milliseconds(moved)} boundary moved   N next difference, ${keys} picks a reading`;
+    note.textContent = differences.length ? "" : "No differences";
+    element.dataset.marks = lab.marks.map((marks) => marks.size).join();
+    trigger("shown", { id, revision, dark: theme.dark });
+    redraw();
+    requestAnimationFrame(() => requestAnimationFrame(() => (element.dataset.ready = `${id}:${revision}`)));
+  }
+
+  const drag = connectPointer({ overlay, plot, state, player, setView, pan, zoom, seek, select, hover, scene: lab });
+  const plain = { n: () => goToNext(1), 0: () => pickKey(NEITHER) };
+  for (let k = 0; k < LETTERS.length; k++) plain[k + 1] = () => pickKey(k);
+  connectKeys(
+    frame,
+    {
+      toggle,
+      toggleLoop,
+      stepRate,
+      zoom,
+      fit,
+      toggleHelp,
+      selectNeighbour: (step) => pan(step * (state.b - state.a) * 0.25),
+      selectTier: () => {},
+      isHelpOpen: () => !help.hidden,
+      hasDocument: () => Boolean(lab.document),
+      stop: () => player.stop(),
+      playSelection: () => (state.span ? play(state.span.start, state.span.end) : goToNext(1)),
+      playWindow: () => play(state.a, state.b),
+    },
+    { plain, shifted: { N: () => goToNext(-1) } },
+  );
+  on("lab", refresh);
+  on("lab:pointed", () => redraw(false));
+  on("threshold", () => redraw());
+  on("theme", refresh);
+  new ResizeObserver(() => redraw()).observe(plot);
+  document.fonts?.ready.then(() => redraw());
+  watch("value", load);
+  load();
+};
+
+/* A canvas of the window's size at the screen's density, cleared. */
+function fitCanvas(canvas, width, height) {
+  const density = window.devicePixelRatio || 1;
+  const g = canvas.getContext("2d");
+  const [w, tall] = [Math.round(width * density), Math.round(height * density)];
+  if (canvas.width !== w || canvas.height !== tall) {
+    canvas.width = w;
+    canvas.height = tall;
+    canvas.style.height = `${height}px`;
+  }
+  g.setTransform(density, 0, 0, density, 0, 0);
+  g.clearRect(0, 0, width, height);
+  return g;
+}

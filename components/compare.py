@@ -1,0 +1,317 @@
+"""The tab "Compare": one recording through two to four decoders, and where they differ.
+
+Handlers are plain functions of the services and of what the page sends; each answers with a `CompareScreen`, or yields
+several while it works. What the person does in a result goes through the server functions of compare_view.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+
+import asr_core
+from components import messages, presets, wording
+from components.compare_view import build_compare_view, value_of
+from components.decoder_settings import DecoderChoice, build_decoder_settings, decoder_name, decoding_of, with_heads
+from components.documents import Document, UnknownDocumentError
+from components.jobs import CompareRequest
+from components.messages import build_messages, message
+from components.models import short_name
+from components.part import part
+from components.samples import build_samples, sample_at
+from components.screen import KEEP, outputs_of
+from components.services import Services
+from components.transcribe import AT_ONCE, LOOK, upload_hint
+from components.trials import LETTERS, Column
+from components.uploads import uploaded_file
+
+TITLE = "Pick two decoders and press Compare."
+LEAD = "They hear one recording. Words that differ and boundaries that moved are marked, and you say which is right."
+LEAST, MOST = 2, len(LETTERS)
+
+
+@dataclass(frozen=True)
+class CompareScreen:
+    """New values of the tab's components; what is not given stays as it is. The fields are the outputs, in order."""
+
+    messages: Any = KEEP
+    source: Any = KEEP
+    view: Any = KEEP
+    document: Any = KEEP
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The decoders as the page sends them.
+
+    Args:
+        model: source of the page's model, for columns without one of their own.
+        models, decoders: of each column its own model ("" = the page's), and what its controls send.
+    """
+
+    model: str
+    models: Sequence[Any]
+    decoders: Sequence[Any]
+
+    @classmethod
+    def sent(cls, model: str, *values: Any) -> Columns:
+        return cls(model, values[:MOST], values[MOST : 2 * MOST])
+
+    def source(self, column: int) -> str:
+        """The model of a column."""
+        own = self.models[column]
+        return own if isinstance(own, str) and own else self.model
+
+
+# What a person does.
+
+
+def take_upload(services: Services, data: Any) -> CompareScreen:
+    """A file has been chosen or dropped: {path, name} of what Gradio's upload route has stored."""
+    file, name = uploaded_file(getattr(data, "path", None)), getattr(data, "name", None)
+    if file is None:
+        return refuse("The file did not arrive. Choose it again.")
+    given = name if isinstance(name, str) and name.strip() else file.name
+    return take_file(services, file, given[:200], move=True)
+
+
+def take_sample(services: Services, data: Any) -> CompareScreen:
+    """A sample has been picked: {index}."""
+    sample = sample_at(getattr(data, "index", None))
+    if sample is None:
+        return refuse("There is no such sample.")
+    return take_file(services, sample.path, sample.path.name, move=False)
+
+
+def take_file(services: Services, file: Path, name: str, *, move: bool) -> CompareScreen:
+    """Take a file in; it is compared when the person says so."""
+    try:
+        document = services.documents.add(file, name, move=move)
+    except asr_core.AsrError as error:
+        return refuse(str(error))
+    return opened(document)
+
+
+def take_transcribed(services: Services, document: str) -> CompareScreen:
+    """The recording that is open in Transcribe."""
+    try:
+        return opened(services.documents.get(document))
+    except UnknownDocumentError as error:
+        return refuse(str(error))
+
+
+def opened(document: Document) -> CompareScreen:
+    """A recording is there, and waits for Compare."""
+    return CompareScreen(messages.value("ready"), source_of(document), None, document.id)
+
+
+def start_over() -> CompareScreen:
+    """Back to the drop zone."""
+    return CompareScreen(messages.value("empty"), {}, None, "")
+
+
+def refuse(text: str) -> CompareScreen:
+    return CompareScreen(messages=messages.value(None, message("error", text)))
+
+
+def compare(services: Services, document: str, columns: Columns, data: Any) -> Iterator[CompareScreen]:
+    """Compare is pressed: {count, preset}. Say how far it is; stops when the page goes away."""
+    if not document:
+        yield refuse("There is no recording yet. Add audio first.")
+        return
+    try:
+        request = request_of(services, document, columns, getattr(data, "count", None), getattr(data, "preset", None))
+    except asr_core.AsrError as error:
+        yield refuse(str(error))
+        return
+    made = []
+
+    def finish(found: Document, transcripts: Sequence[asr_core.Transcript]) -> None:
+        names = names_of(services, request)
+        made.append(services.trials.add(found.id, [Column(*one) for one in zip(names, transcripts, strict=True)]))
+
+    job = services.jobs.compare(request, finish)
+    state, said = job.state(), None
+    try:
+        while not state.is_over:
+            now = messages.progress(job, state)
+            if now != said:
+                said = now
+                yield CompareScreen(messages=messages.value("working", progress=now))
+            state = job.wait(LOOK)
+    finally:
+        job.cancel()
+    if state.stage == "done":
+        yield show(services, made[0].id)
+    elif state.stage == "failed":
+        yield CompareScreen(messages=messages.value("ready", message("error", state.error)))
+    else:
+        yield CompareScreen(messages=messages.value("ready", message("info", "Stopped before all decoders were done.")))
+
+
+def show(services: Services, key: str) -> CompareScreen:
+    """A finished comparison."""
+    trial = services.trials.get(key)
+    document = services.documents.get(trial.document)
+    warnings = dict.fromkeys(warning for column in trial.columns for warning in column.transcript.warnings)
+    said = [message("warn", warning) for warning in warnings]
+    return CompareScreen(messages.value("result", *said), source_of(document), value_of(trial), document.id)
+
+
+def request_of(services: Services, document: str, columns: Columns, count: Any, preset: Any) -> CompareRequest:
+    """The work that the page asks for. Raises DecodingError."""
+    if not isinstance(count, int) or not LEAST <= count <= MOST:
+        raise asr_core.DecodingError(f"{LEAST} to {MOST} decoders can be compared. Load the page again.")
+    chosen = [DecoderChoice.from_page(value) for value in columns.decoders[:count]]
+    presets.check(preset, chosen)
+    pairs = [(columns.source(i), decoding_of(one, services.language_models)) for i, one in enumerate(chosen)]
+    return CompareRequest(document, tuple(pairs), asr_core.Segmentation())
+
+
+def names_of(services: Services, request: CompareRequest) -> list[str]:
+    """What to call the columns: the decoder, and its model where there are several."""
+    known = {source: name for name, source in services.models.choices()}
+    several = len({model for model, _ in request.columns}) > 1
+    names = []
+    for model, decoding in request.columns:
+        name = decoder_name(decoding, services.models.heads(model))
+        names.append(f"{name}, {known.get(model, short_name(model))}" if several else name)
+    return names
+
+
+def source_of(document: Document) -> dict[str, str]:
+    """Value of the source row."""
+    duration = document.audio.duration if document.audio is not None else document.info.duration
+    return {"name": document.name, "facts": wording.length(duration)}
+
+
+def heads_of(services: Services, columns: Columns) -> list[tuple[str, ...]]:
+    return [services.models.heads(columns.source(i)) for i in range(MOST)]
+
+
+# The components.
+
+
+@dataclass(frozen=True)
+class CompareParts:
+    """Named parts of the tab that others connect to."""
+
+    document: gr.State
+    refresh: Any
+
+
+def build_compare_tab(services: Services, tab: gr.Tab, model: gr.State, transcribed: gr.State) -> CompareParts:
+    """Build the tab's contents; call it inside the tab.
+
+    Args:
+        model: state that holds the source of the model in use.
+        transcribed: state that holds the id of the recording that is open in Transcribe.
+    """
+    limit = services.settings.max_upload_mb
+    document = gr.State("")
+    heads = services.models.heads(services.settings.model)
+    first = presets.presets_of(heads)[0]
+    source = part(
+        "compare_source",
+        {},
+        events=("compare", "preset", "new_audio", "adopt"),
+        presets=presets.offered(heads),
+        columns=[LEAST, MOST],
+        adopt="",
+        elem_id="ts-compare-source",
+    )
+    said = build_messages(services.jobs, stages="compare", elem_id="ts-compare-messages")
+    with gr.Row(elem_id="ts-compare-start"):
+        with gr.Column():
+            value = {"hint": upload_hint(services.settings), "max_mb": limit, "title": TITLE, "lead": LEAD}
+            files = part("files", value, events=("picked",))
+        with gr.Column():
+            samples = build_samples()
+    models, decoders = [], []
+    with gr.Row(elem_id="ts-compare-decoders"):
+        for i, letter in enumerate(LETTERS):
+            with gr.Column(elem_id=f"ts-compare-{letter}", elem_classes="ts-box ts-compare-decoder"):
+                part("compare_letter", letter)
+                models.append(
+                    gr.Dropdown(
+                        [("The model above", ""), *services.models.choices()],
+                        value="",
+                        label="Model",
+                        interactive=True,
+                        filterable=services.settings.mode == "local",
+                        allow_custom_value=services.settings.mode == "local",
+                        elem_classes=["ts-field", "ts-dropdown"],
+                    )
+                )
+                decoders.append(build_decoder_settings(services.language_models, first.columns[min(i, 1)]))
+    with gr.Column(elem_id="ts-compare-result"):
+        view = build_compare_view(services.documents, services.trials)
+        part("compare_texts", elem_id="ts-compare-texts")
+        with gr.Row(elem_classes="ts-columns"):
+            with gr.Column():
+                part("compare_table", elem_id="ts-compare-table")
+            with gr.Column():
+                part("compare_glance", elem_id="ts-compare-glance")
+
+    outputs = [said, source, view, document]
+    settings = [model, *models, *decoders]
+    quick: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private", "queue": False}
+    work = {**quick, "queue": True, "concurrency_limit": AT_ONCE, "concurrency_id": "compare"}
+
+    def on_compare(event: gr.EventData, document: str, *sent: Any) -> Iterator[tuple[Any, ...]]:
+        for screen in compare(services, document, Columns.sent(*sent), event):
+            yield outputs_of(screen)
+
+    def on_upload(event: gr.EventData) -> tuple[Any, ...]:
+        return outputs_of(take_upload(services, event))
+
+    def on_sample(event: gr.EventData) -> tuple[Any, ...]:
+        return outputs_of(take_sample(services, event))
+
+    def on_adopt(transcribed: str) -> tuple[Any, ...]:
+        return outputs_of(take_transcribed(services, transcribed))
+
+    def on_open(document: str, transcribed: str, *sent: Any) -> tuple[Any, ...]:
+        """The tab is opened: what Transcribe has is offered, or taken where there is nothing yet."""
+        screen = CompareScreen()
+        offer = ""
+        if transcribed and transcribed != document:
+            try:
+                offer = services.documents.get(transcribed).name
+            except UnknownDocumentError:
+                transcribed = ""
+        if offer and not document:
+            screen, offer = take_transcribed(services, transcribed), ""
+        values = list(outputs_of(screen))
+        chosen = heads_of(services, Columns.sent(*sent))
+        update: dict[str, Any] = {"adopt": offer, "presets": presets.offered(chosen[0])}
+        if screen.source is not KEEP:
+            update["value"] = screen.source
+        values[1] = gr.update(**update)
+        return (*values, *map(with_heads, chosen))
+
+    def on_model(*sent: Any) -> tuple[Any, ...]:
+        chosen = heads_of(services, Columns.sent(*sent))
+        return (gr.update(presets=presets.offered(chosen[0])), *map(with_heads, chosen))
+
+    def on_preset(event: gr.EventData, *sent: Any) -> tuple[Any, ...]:
+        columns = Columns.sent(*sent)
+        found = preset = presets.preset_of(getattr(event, "key", None), services.models.heads(columns.model))
+        if found is None:
+            return (gr.skip(),) * 4
+        return ("", "", *(gr.update(value=value) for value in preset.values))
+
+    source.compare(on_compare, [document, *settings], outputs, **work)
+    files.picked(on_upload, None, outputs, **quick)
+    samples.use(on_sample, None, outputs, **quick)
+    source.new_audio(lambda: outputs_of(start_over()), None, outputs, **quick)
+    source.adopt(on_adopt, transcribed, outputs, **quick)
+    source.preset(on_preset, settings, [*models[:2], *decoders[:2]], trigger_mode="always_last", **quick)
+    tab.select(on_open, [document, transcribed, *settings], [*outputs, *decoders], **quick)
+    for changed in (model.change, *(one.input for one in models)):
+        changed(on_model, settings, [source, *decoders], trigger_mode="always_last", **quick)
+    return CompareParts(document, view)

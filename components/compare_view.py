@@ -1,0 +1,128 @@
+"""The comparison's Python side: it answers what assets/compare.js asks for, and takes what the person changes there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import gradio as gr
+
+import asr_core
+from asr_core import judging
+from components.align_view import items, tile_of
+from components.compare_data import data_of
+from components.documents import Document, Documents, UnknownDocumentError
+from components.part import part
+from components.trials import Trial, Trials, UnknownTrialError
+
+#: Largest limit for a moved boundary, in seconds.
+MOST_MOVED = 5.0
+
+Known = (UnknownTrialError, UnknownDocumentError, asr_core.AsrError)
+
+
+def build_compare_view(documents: Documents, trials: Trials) -> gr.HTML:
+    """The view; its value is `value_of(trial)`, or None for nothing. Event: "shown" {id, revision, dark}."""
+
+    def load_comparison(request: Any) -> dict[str, Any]:
+        key, known = items(request, 2)
+        return answered(lambda: data_of(trials.get(key), _document(documents, trials.get(key)), known))
+
+    def change_comparison(request: Any) -> dict[str, Any]:
+        key, change, known = items(request, 3)
+
+        def work() -> dict[str, Any]:
+            trial = trials.get(key)
+            document = _document(documents, trial)
+            return data_of(trials.update(trial.id, **changes_of(trial, change)), document, known)
+
+        return answered(work)
+
+    def spectrogram_tile(request: Any) -> dict[str, Any] | None:
+        key, *frame = items(request, 6)
+        try:
+            document = documents.get(key)
+        except UnknownDocumentError:
+            return None
+        return tile_of(document, *frame)
+
+    return part(
+        "compare_view",
+        events=("shown",),
+        server_functions=(load_comparison, change_comparison, spectrogram_tile),
+        elem_id="ts-compare-view",
+    )
+
+
+def answered(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """An answer to the page, or {error}: a server function that raises could not say why."""
+    try:
+        return work()
+    except Known as error:
+        return {"error": str(error)}
+
+
+def value_of(trial: Trial) -> dict[str, Any]:
+    """What the component's value says: bulk data never travels in it."""
+    return {"id": trial.id, "revision": trial.revision}
+
+
+def changes_of(trial: Trial, change: Any) -> dict[str, Any]:
+    """The fields that a change replaces: {moved}, {pick: [difference, choice]} or {reading: [column, index]}.
+
+    Raises:
+        DecodingError: it makes no sense.
+    """
+    match change:
+        case {"moved": moved}:
+            return {"moved": _moved(moved)}
+        case {"pick": [index, choice]}:
+            return {"picks": _picks(trial, index, choice)}
+        case {"reading": [column, reading]}:
+            return {"columns": _columns(trial, column, reading)}
+    raise asr_core.DecodingError("The page sent a change that is not known here. Load the page again.")
+
+
+def _moved(value: Any) -> float:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not math.isfinite(value) or not 0 <= value <= MOST_MOVED:
+        raise asr_core.DecodingError(f"Boundaries are listed from 0 to {1000 * MOST_MOVED:.0f} ms on.")
+    return float(value)
+
+
+def _picks(trial: Trial, index: Any, choice: Any) -> dict[Any, int]:
+    differences = trial.comparison.differences
+    if not _is_position(index, len(differences)):
+        raise asr_core.DecodingError("There is no such difference any more. Load the page again.")
+    key = trial.key_of(differences[index])
+    picks = dict(trial.picks)
+    if choice is None:
+        picks.pop(key, None)
+    elif choice == judging.NEITHER or _is_position(choice, len(trial.columns)):
+        picks[key] = choice
+    else:
+        raise asr_core.DecodingError(f"A pick is one of {len(trial.columns)} decoders, or neither.")
+    return picks
+
+
+def _columns(trial: Trial, column: Any, reading: Any) -> tuple[Any, ...]:
+    if not _is_position(column, len(trial.columns)):
+        raise asr_core.DecodingError("There is no such decoder here. Load the page again.")
+    columns = list(trial.columns)
+    if not _is_position(reading, len(columns[column].transcript.alternatives) + 1):
+        raise asr_core.DecodingError("There is no such reading. Load the page again.")
+    columns[column] = replace(columns[column], picked=reading)
+    return tuple(columns)
+
+
+def _is_position(value: Any, count: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < count
+
+
+def _document(documents: Documents, trial: Trial) -> Document:
+    document = documents.get(trial.document)
+    if document.audio is None:
+        raise UnknownDocumentError("This recording is being read again. Try again in a moment.")
+    return document
