@@ -96,6 +96,7 @@ def _load(place: Path, source: str, revision: str | None, dtype: str) -> Recogni
         parameters=model.parameters,
         dtype=dtype,
         device=_device(),
+        streaming=config.encoder.streaming,
     )
     vocabulary = Vocabulary(checkpoint.vocabulary)
     return Recognizer(

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -30,13 +31,17 @@ from asr_core.models.config import ParakeetConfig
 from asr_core.models.registry import ModelInfo
 from asr_core.progress import OnProgress
 from asr_core.segmentation import Segmentation
-from asr_core.streaming import Stream, StreamWindow
+from asr_core.streaming import CacheAwareStream, Stream, StreamWindow, WindowStream
 from asr_core.text import Vocabulary
 from asr_core.tokenizer import Tokenizer
 from asr_core.wording import build_transcript
 
 if TYPE_CHECKING:
     from asr_core.models.parakeet import Parakeet
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -340,7 +345,7 @@ class Recognizer:
 
         Args:
             decoding: Greedy, of any head.
-            window: what the encoder sees at a time.
+            window: what the encoder sees at a time; a cache-aware model has steps of its own.
             lookahead: encoder frames that a cache-aware streaming model looks ahead; None for other models.
             pause: seconds of silence that end an utterance; None = only the model's own end-of-utterance token does.
         Raises:
@@ -354,7 +359,8 @@ class Recognizer:
             )
         if head == "ctc" and decoding.fusion is not None:
             raise DecodingError("A stream of a CTC head is decoded without fusion; use the transducer, or no fusion.")
-        if lookahead is not None:
+        encoder = self.config.encoder
+        if lookahead is not None and not encoder.streaming:
             raise DecodingError(f"{self.info.name} hears whole windows, so lookahead does not apply; leave it at None.")
         if pause is not None and not (isinstance(pause, int | float) and math.isfinite(pause) and pause > 0):
             raise DecodingError(f"pause is a number of seconds above 0, or None, not {pause!r}.")
@@ -363,7 +369,16 @@ class Recognizer:
             decoder = LiveCtc(self._model.ctc, decoding)
         else:
             decoder = LiveTransducer(self._model.transducer, decoding, fused)
-        return Stream(self, decoder, decoding, window, segmentation, pause)
+        settings = self, decoder, decoding, segmentation, pause
+        if not encoder.streaming:
+            return WindowStream(window, *settings)
+
+        def live(job: Callable[P, T]) -> Callable[P, T]:
+            return partial(self._engine.run_at, Priority.LIVE, job)
+
+        _, right = encoder.context(lookahead)
+        begin = live(partial(self._model.begin_stream, lookahead))
+        return CacheAwareStream(begin, live(self._model.step), right, *settings)
 
     # Inside.
 

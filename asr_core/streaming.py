@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -16,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from asr_core import features as front_end
-from asr_core.alignment import Hypothesis, Transcript, concatenated, shifted
+from asr_core.alignment import Transcript, concatenated, shifted
 from asr_core.decoding.live import Decoder
 from asr_core.decoding.options import Greedy
 from asr_core.engine import Priority
@@ -26,7 +28,11 @@ from asr_core.running_audio import RunningFeatures, RunningSamples
 from asr_core.segmentation import Segmentation
 
 if TYPE_CHECKING:
+    from asr_core.models.conformer import StreamCache
     from asr_core.recognizer import Recognizer
+
+#: Features (frames, mels), encoder frames of history in them, and the cache, to (encoder frames, width) and the cache.
+Step = Callable[[np.ndarray, int, "StreamCache"], tuple[np.ndarray, "StreamCache"]]
 
 
 @dataclass(frozen=True)
@@ -72,10 +78,11 @@ class StreamUpdate:
     utterances: int = 0
 
 
-class Stream:
+class Stream(ABC):
     """One recording that is still going on. `Recognizer.stream` makes it.
 
     Args:
+        decoder: goes on from chunk to chunk.
         pause: seconds of silence that end an utterance: its sentence closes, the decoder begins afresh; None = never.
     """
 
@@ -84,24 +91,19 @@ class Stream:
         recognizer: Recognizer,
         decoder: Decoder,
         decoding: Greedy,
-        window: StreamWindow,
         segmentation: Segmentation,
         pause: float | None,
     ) -> None:
         self._recognizer, self._decoder, self._decoding = recognizer, decoder, decoding
-        config = recognizer.config
-        self._stride, frame = config.encoder.subsampling, config.frame_seconds
-        self._left, self._chunk, self._right = (round(s / frame) for s in (window.left, window.chunk, window.right))
-        self._chunk = max(1, self._chunk)
-        self._every = None if window.draft_every is None else max(1, round(window.draft_every / frame))
+        self._stride, self._frame = recognizer.config.encoder.subsampling, recognizer.config.frame_seconds
         self._pause = pause
-        self._samples = RunningSamples(config.features.sample_rate)
-        self._features = RunningFeatures(config.features)
+        self._samples = RunningSamples(recognizer.config.features.sample_rate)
+        self._features = RunningFeatures(recognizer.config.features)
         self._state = decoder.start()
-        self._text = LiveTranscript(recognizer.vocabulary, frame, segmentation, decoding.confidence)
+        self._text = LiveTranscript(recognizer.vocabulary, self._frame, segmentation, decoding.confidence)
         self._draft = Transcript()
-        #: Encoder frames that are decoded for good, and up to which the draft reaches.
-        self._decoded = self._drafted = 0
+        #: Encoder frames that are decoded for good.
+        self._decoded = 0
         self._open = True
         self._lock = threading.Lock()
 
@@ -118,11 +120,7 @@ class Stream:
         with self._lock:
             self._check_open()
             self._features.feed(self._samples.feed(samples, sample_rate))
-            while self._available >= self._decoded + self._chunk + self._right:
-                self._advance(self._decoded + self._chunk, self._decoded + self._chunk + self._right)
-            behind = self._available - self._drafted
-            if self._every is not None and behind >= self._every and self._available > self._decoded:
-                self._make_draft(self._available - behind % self._every)
+            self._hear()
             return StreamUpdate(self._text.made, self._draft, self._samples.clock, self._text.utterances)
 
     def finish(self) -> Transcript:
@@ -131,12 +129,9 @@ class Stream:
             self._check_open()
             self._features.feed(self._samples.finish())
             self._features.finish()
-            total = -(-self._features.count // self._stride)
-            while self._decoded < total:
-                end = min(self._decoded + self._chunk, total)
-                self._advance(end, min(end + self._right, total))
+            self._hear_rest()
             duration = self._features.samples / self._samples.sample_rate
-            self._take(self._decoder.close(self._state), self._decoded)
+            self._text.add(shifted(self._decoder.close(self._state), self._decoded), self._pause)
             self._text.finish(duration)
             self._open = False
             info = self._recognizer.info
@@ -160,52 +155,119 @@ class Stream:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
 
+    @abstractmethod
+    def _hear(self) -> None:
+        """Encode and decode what has come."""
+
+    @abstractmethod
+    def _hear_rest(self) -> None:
+        """Encode and decode the end, behind which nothing comes."""
+
     def _check_open(self) -> None:
         if not self._open:
             raise DecodingError("This stream has ended; open another one for more audio.")
 
-    @property
-    def _available(self) -> int:
-        """Encoder frames whose mel frames are all there."""
-        return self._features.count // self._stride
-
-    def _advance(self, end: int, seen: int) -> None:
-        """Decode the frames up to `end` for good, with those up to `seen` as context, and draft these."""
-        encoded, start = self._encoded(seen)
-        here = self._decoded
-        found, self._state = self._decoder.advance(encoded[here - start : end - start], self._state)
-        self._take(found, here)
-        self._decoded = end
+    def _decode(self, encoded: np.ndarray) -> None:
+        """Decode (frames, width) for good."""
+        found, self._state = self._decoder.advance(encoded, self._state)
+        self._text.add(shifted(found, self._decoded), self._pause)
+        self._decoded += len(encoded)
         last = self._text.last_end
-        frame = self._recognizer.config.frame_seconds
-        if self._pause is not None and last is not None and (end - last) * frame >= self._pause:
+        if self._pause is not None and last is not None and (self._decoded - last) * self._frame >= self._pause:
             self._text.end_utterance()
             self._state = self._decoder.start()
-        if self._every is not None:
-            self._show_draft(encoded[end - start :], seen)
 
-    def _make_draft(self, seen: int) -> None:
+
+class WindowStream(Stream):
+    """A stream of an encoder that wants to see whole windows.
+
+    A window is encoded again and again with full attention, and only its chunk is decoded, so the cost of a second of
+    audio stays the same.
+    """
+
+    def __init__(self, window: StreamWindow, *rest: Any) -> None:
+        super().__init__(*rest)
+        self._left, self._chunk, self._right = (
+            round(seconds / self._frame) for seconds in (window.left, window.chunk, window.right)
+        )
+        self._every = None if window.draft_every is None else max(1, round(window.draft_every / self._frame))
+        #: Encoder frames up to which the draft reaches.
+        self._drafted = 0
+
+    def _hear(self) -> None:
+        available = self._features.count // self._stride
+        while available >= self._decoded + self._chunk + self._right:
+            self._advance(self._chunk, self._decoded + self._chunk + self._right)
+        behind = available - self._drafted
+        if self._every is not None and behind >= self._every and available > self._decoded:
+            seen = available - behind % self._every
+            encoded, start = self._encoded(seen)
+            self._show_draft(encoded[self._decoded - start :], seen)
+
+    def _hear_rest(self) -> None:
+        total = -(-self._features.count // self._stride)
+        while self._decoded < total:
+            chunk = min(self._chunk, total - self._decoded)
+            self._advance(chunk, min(self._decoded + chunk + self._right, total))
+
+    def _advance(self, chunk: int, seen: int) -> None:
+        """Decode so many frames for good, with those up to `seen` as context, and draft these."""
         encoded, start = self._encoded(seen)
-        self._show_draft(encoded[self._decoded - start :], seen)
+        here = self._decoded - start
+        self._decode(encoded[here : here + chunk])
+        if self._every is not None:
+            self._show_draft(encoded[here + chunk :], seen)
 
     def _show_draft(self, encoded: np.ndarray, seen: int) -> None:
         """Decode the frames behind the final ones on a copy of the state."""
         found, state = self._decoder.advance(encoded, self._state)
-        rest = self._decoder.close(state)
-        whole = concatenated(shifted(found, self._decoded), shifted(rest, self._decoded + len(encoded)))
-        seconds = (self._decoded + len(encoded)) * self._recognizer.config.frame_seconds
-        self._draft = self._recognizer.transcript([whole], duration=seconds, confidence=self._decoding.confidence)
+        end = self._decoded + len(encoded)
+        whole = concatenated(shifted(found, self._decoded), shifted(self._decoder.close(state), end))
+        self._draft = self._recognizer.transcript(
+            [whole], duration=end * self._frame, confidence=self._decoding.confidence
+        )
         self._drafted = seen
-
-    def _take(self, found: Hypothesis, offset: int) -> None:
-        self._text.add(shifted(found, offset), self._pause)
 
     def _encoded(self, seen: int) -> tuple[np.ndarray, int]:
         """(frames, width) of the window up to the encoder frame `seen`, and the frame it begins with."""
         start = max(0, self._decoded - self._left)
         raw = self._features.frames(start * self._stride, seen * self._stride)
-        features, lengths = front_end.batch(
-            [front_end.from_raw(raw, self._recognizer.config.features)], self._recognizer.config.features
-        )
+        config = self._recognizer.config.features
+        features, lengths = front_end.batch([front_end.from_raw(raw, config)], config)
         encoded, lengths = self._recognizer.encode(features, lengths, priority=Priority.LIVE)
         return encoded[0, : lengths[0]], start
+
+
+class CacheAwareStream(Stream):
+    """A stream of an encoder that was trained to hear step by step (NeMo's cache-aware streaming FastConformer).
+
+    Each step encodes new frames only, with what its layers keep of those before; all it gives is final, so there is no
+    draft. The first step is one encoder frame of mel frames and the look-ahead, the others the look-ahead and one more,
+    with a little history for the subsampling's convolutions.
+    """
+
+    def __init__(self, begin: Callable[[], StreamCache], step: Step, lookahead: int, *rest: Any) -> None:
+        super().__init__(*rest)
+        self._step, self._cache = step, begin()
+        self._first, self._size = 1 + self._stride * lookahead, self._stride * (1 + lookahead)
+        self._history = self._stride + 1
+        #: Mel frames that are encoded.
+        self._heard = 0
+
+    def _hear(self) -> None:
+        while self._features.count >= self._heard + (self._size if self._heard else self._first):
+            self._advance(self._heard + (self._size if self._heard else self._first))
+
+    def _hear_rest(self) -> None:
+        self._hear()
+        if self._features.count > self._heard:
+            self._advance(self._features.count)
+
+    def _advance(self, end: int) -> None:
+        history = min(self._history, self._heard)
+        raw = self._features.frames(self._heard - history, end)
+        features = front_end.from_raw(raw, self._recognizer.config.features)
+        drop = min(self._decoded, 1 + (self._history - 1) // self._stride)
+        encoded, self._cache = self._step(features, drop, self._cache)
+        self._heard = end
+        self._decode(encoded)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
-from asr_core.errors import ModelError
+from asr_core.errors import DecodingError, ModelError
 from asr_core.features import FeatureConfig
 
 
@@ -25,6 +25,12 @@ class EncoderConfig:
         bias: whether linear and convolution layers have biases.
         scaled_input: `xscaling`, multiply by sqrt(width) before the layers.
         untied_biases: whether every layer has its own positional biases.
+        causal_subsampling, causal_convolution: whether these convolutions see nothing that follows.
+        norm: of the convolution module, "batch_norm" or "layer_norm".
+        contexts: encoder frames (left, right) that attention may see, one for each look-ahead that was trained, the
+            first the default; empty = all.
+        context_style: "regular" = that many around each frame; "chunked_limited" = its own chunk of right + 1 frames
+            and left // (right + 1) chunks before it.
     """
 
     mels: int
@@ -38,6 +44,30 @@ class EncoderConfig:
     bias: bool
     scaled_input: bool
     untied_biases: bool
+    causal_subsampling: bool = False
+    causal_convolution: bool = False
+    norm: Literal["batch_norm", "layer_norm"] = "batch_norm"
+    contexts: tuple[tuple[int, int], ...] = ()
+    context_style: Literal["regular", "chunked_limited"] = "regular"
+
+    @property
+    def streaming(self) -> bool:
+        """Whether the encoder can hear audio step by step with caches, as it was trained to."""
+        chunked = self.context_style == "chunked_limited" and bool(self.contexts)
+        return chunked and self.causal_subsampling and self.causal_convolution
+
+    def context(self, lookahead: int | None = None) -> tuple[int, int] | None:
+        """The context with that look-ahead in frames, None = the default; None where attention sees all.
+
+        Raises DecodingError that names those that were trained.
+        """
+        if lookahead is None:
+            return self.contexts[0] if self.contexts else None
+        for left, right in self.contexts:
+            if right == lookahead:
+                return left, right
+        trained = ", ".join(str(right) for _, right in self.contexts) or "none"
+        raise DecodingError(f"lookahead is one that the model was trained with ({trained}), not {lookahead!r}.")
 
     @classmethod
     def from_nemo(cls, encoder: Mapping[str, Any]) -> EncoderConfig:
@@ -45,10 +75,9 @@ class EncoderConfig:
         get = encoder.get
         _accept("subsampling", get("subsampling", "striding"), ("dw_striding",))
         _accept("self_attention_model", get("self_attention_model", "rel_pos"), ("rel_pos",))
-        _accept("conv_norm_type", get("conv_norm_type", "batch_norm"), ("batch_norm",))
-        _accept("causal_downsampling", bool(get("causal_downsampling", False)), (False,))
-        _accept("conv_context_size", get("conv_context_size"), (None,))
-        _accept("att_context_size", list(get("att_context_size") or [-1, -1]), ([-1, -1],))
+        _accept("conv_norm_type", get("conv_norm_type", "batch_norm"), ("batch_norm", "layer_norm"))
+        _accept("conv_context_size", get("conv_context_size"), (None, "causal"))
+        _accept("att_context_style", get("att_context_style", "regular"), ("regular", "chunked_limited"))
         _accept("reduction", get("reduction"), (None,))
         channels = get("subsampling_conv_channels", -1)
         return cls(
@@ -63,6 +92,11 @@ class EncoderConfig:
             bias=bool(get("use_bias", True)),
             scaled_input=bool(get("xscaling", True)),
             untied_biases=bool(get("untie_biases", True)),
+            causal_subsampling=bool(get("causal_downsampling", False)),
+            causal_convolution=get("conv_context_size") == "causal",
+            norm=get("conv_norm_type", "batch_norm"),
+            contexts=_contexts(get("att_context_size"), get("att_context_style", "regular")),
+            context_style=get("att_context_style", "regular"),
         )
 
 
@@ -132,6 +166,25 @@ class ParakeetConfig:
     def frame_seconds(self) -> float:
         """Seconds from one encoder frame to the next."""
         return self.features.frame_seconds * self.encoder.subsampling
+
+
+def _contexts(given: Any, style: str) -> tuple[tuple[int, int], ...]:
+    """`att_context_size`: one pair, or a list of them; -1, -1 is all there is."""
+    pairs = given or [-1, -1]
+    pairs = [pairs] if isinstance(pairs[0], int) else pairs
+    contexts = tuple((int(left), int(right)) for left, right in pairs)
+    if all(pair == (-1, -1) for pair in contexts):
+        return ()
+    for left, right in contexts:
+        if min(left, right) < 0:
+            raise ModelError(
+                f"The configuration asks for att_context_size = {given!r}; both sides are limited, or none."
+            )
+        if style == "chunked_limited" and left % (right + 1):
+            raise ModelError(
+                f"att_context_size = {[left, right]}: the left side is a multiple of chunks of {right + 1}."
+            )
+    return contexts
 
 
 def _transducer(config: Mapping[str, Any]) -> TransducerConfig:

@@ -16,7 +16,7 @@ from mlx.utils import tree_flatten
 from asr_core.decoding.device import DeviceGreedy
 from asr_core.errors import ModelError
 from asr_core.models.config import ParakeetConfig
-from asr_core.models.conformer import ConformerEncoder
+from asr_core.models.conformer import ConformerEncoder, StreamCache
 from asr_core.models.ctc import CtcHead
 from asr_core.models.transducer import Transducer
 
@@ -57,6 +57,26 @@ class Parakeet:
         x = mx.array(features[:, :longest]).astype(DTYPES[self.dtype])
         encoded, lengths = self.encoder(x, lengths)
         return np.array(encoded.astype(mx.float32)), lengths
+
+    def begin_stream(self, lookahead: int | None) -> StreamCache:
+        """The cache of a stream that begins."""
+        left, _ = self.config.encoder.context(lookahead)
+        cache = self.encoder.begin(left)
+        mx.eval(cache)
+        return cache
+
+    def step(self, features: np.ndarray, drop: int, cache: StreamCache) -> tuple[np.ndarray, StreamCache]:
+        """Encode one step of a stream.
+
+        Args:
+            features: (frames, mels) float32, after the first step with history in front.
+            drop: encoder frames of that history.
+        Returns:
+            (encoder frames, width) float32, and the cache for the next step.
+        """
+        encoded, cache = self.encoder.step(mx.array(features[None]).astype(DTYPES[self.dtype]), drop, cache)
+        mx.eval(encoded, cache)
+        return np.array(encoded[0].astype(mx.float32)), cache
 
 
 def build(

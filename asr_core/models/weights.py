@@ -115,7 +115,7 @@ def to_mlx(weights: Mapping[str, mx.array]) -> dict[str, mx.array]:
     NeMo stores convolutions as (out, in, ...), MLX as (out, ..., in); NeMo's LSTM has two biases, MLX's their sum; the
     joint's last linear layer is index 2 behind a dropout and 1 without.
     """
-    if not any(_LSTM.fullmatch(name) or name.endswith("num_batches_tracked") for name in weights):
+    if not _is_nemo(weights):
         return {_joint_name(name): x for name, x in weights.items() if not name.startswith(DROPPED)}
     out: dict[str, mx.array] = {}
     for name, x in weights.items():
@@ -129,6 +129,13 @@ def to_mlx(weights: Mapping[str, mx.array]) -> dict[str, mx.array]:
         elif lstm[2] != "bias_hh":
             out[f"{lstm[1]}.{lstm[3]}.{'Wx' if lstm[2] == 'weight_ih' else 'Wh'}"] = x
     return out
+
+
+def _is_nemo(weights: Mapping[str, mx.array]) -> bool:
+    first = weights.get("encoder.pre_encode.conv.0.weight")
+    if first is not None and first.ndim == 4:
+        return first.shape[1] != first.shape[2]  # (out, 1, 3, 3) against (out, 3, 3, 1)
+    return any(_LSTM.fullmatch(name) or name.endswith("num_batches_tracked") for name in weights)
 
 
 def _joint_name(name: str) -> str:
