@@ -11,6 +11,7 @@ import gradio as gr
 from components.about import build_about_tab
 from components.compare import build_compare_tab
 from components.header import build_header, connect_header
+from components.live import build_live_beside, build_live_tab
 from components.services import Services
 from components.settings import Settings, SettingsError
 from components.theme import build_theme
@@ -25,8 +26,11 @@ def build_app(settings: Settings) -> gr.Blocks:
         with gr.Tabs():
             with gr.Tab("Transcribe", id="transcribe"):
                 transcribe = build_transcribe_tab(services, header.model)
+                build_live_beside(services)
             with gr.Tab("Compare", id="compare") as tab:
                 build_compare_tab(services, tab, header.model, transcribe.document)
+            with gr.Tab("Live", id="live"):
+                build_live_tab(services, header.model, transcribe.understands)
             with gr.Tab("About this model", id="about"):
                 about = build_about_tab(services.models)
         connect_header(blocks, services, header, transcribe, about)

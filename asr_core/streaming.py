@@ -70,12 +70,14 @@ class StreamUpdate:
         draft: what was heard behind it; it will be heard again with more context.
         seconds: of audio that have come.
         utterances: that have ended, by a pause or because the model said so.
+        settled: seconds of audio that have been decoded for good; the draft is what was heard behind them.
     """
 
     final: Transcript
     draft: Transcript
     seconds: float
     utterances: int = 0
+    settled: float = 0.0
 
 
 class Stream(ABC):
@@ -121,7 +123,8 @@ class Stream(ABC):
             self._check_open()
             self._features.feed(self._samples.feed(samples, sample_rate))
             self._hear()
-            return StreamUpdate(self._text.made, self._draft, self._samples.clock, self._text.utterances)
+            settled = self._decoded * self._frame
+            return StreamUpdate(self._text.made, self._draft, self._samples.clock, self._text.utterances, settled)
 
     def finish(self) -> Transcript:
         """Decode what is left, and return the whole transcript. Raises DecodingError the second time."""

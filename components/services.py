@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from components.documents import Documents
 from components.jobs import Jobs
 from components.language_models import LanguageModels
+from components.live_sessions import LiveSessions
 from components.models import Models
 from components.settings import Settings
 from components.trials import Trials
@@ -14,7 +15,7 @@ from components.trials import Trials
 
 @dataclass(frozen=True)
 class Services:
-    """The host's settings, recordings, models of both kinds, the work that is going on, and comparisons."""
+    """The host's settings, recordings, models of both kinds, the work that is going on, comparisons, and live sound."""
 
     settings: Settings
     documents: Documents
@@ -22,6 +23,7 @@ class Services:
     language_models: LanguageModels
     jobs: Jobs
     trials: Trials
+    live: LiveSessions
 
     @classmethod
     def start(cls, settings: Settings) -> Services:
@@ -32,4 +34,11 @@ class Services:
         documents.sweep_every(min(600.0, settings.retention_hours * 900))
         models = Models(settings.model)
         jobs = Jobs(documents, models, settings.max_minutes)
-        return cls(settings, documents, models, LanguageModels(settings.max_lm_mb), jobs, Trials())
+        live = LiveSessions(
+            settings.data,
+            documents,
+            models,
+            max_sessions=settings.max_live,
+            max_minutes=min(settings.max_live_minutes, settings.max_minutes),
+        )
+        return cls(settings, documents, models, LanguageModels(settings.max_lm_mb), jobs, Trials(), live)

@@ -30,6 +30,7 @@ class Settings:
         max_lm_mb: largest language model that is taken; in memory one takes about 40 times its file.
         retention_hours: hours after its last use at which a recording is deleted.
         max_documents: recordings kept at once; the one unused for longest goes first.
+        max_live, max_live_minutes: live recordings that may go on at once, and the longest that is taken.
         host, port: address of the server; port None = the first free one from 7860.
     """
 
@@ -41,6 +42,8 @@ class Settings:
     max_lm_mb: int = 100  # TOKENSCOPE_MAX_LM_MB
     retention_hours: float = 24.0  # TOKENSCOPE_RETENTION_HOURS
     max_documents: int = 50  # TOKENSCOPE_MAX_DOCUMENTS
+    max_live: int = 8  # TOKENSCOPE_MAX_LIVE
+    max_live_minutes: float = 120.0  # TOKENSCOPE_MAX_LIVE_MINUTES
     host: str = "127.0.0.1"  # GRADIO_SERVER_NAME
     port: int | None = None  # GRADIO_SERVER_PORT
 
@@ -65,6 +68,10 @@ class Settings:
             max_lm_mb=get.whole("TOKENSCOPE_MAX_LM_MB", 1, 100_000, 10 if mode == "hosted" else cls.max_lm_mb),
             retention_hours=get.number("TOKENSCOPE_RETENTION_HOURS", 2.0 if mode == "hosted" else cls.retention_hours),
             max_documents=get.whole("TOKENSCOPE_MAX_DOCUMENTS", 1, 100_000, cls.max_documents),
+            max_live=get.whole("TOKENSCOPE_MAX_LIVE", 1, 1000, 4 if mode == "hosted" else cls.max_live),
+            max_live_minutes=get.number(
+                "TOKENSCOPE_MAX_LIVE_MINUTES", 15 if mode == "hosted" else 120
+            ),
             host=get.text("GRADIO_SERVER_NAME", "0.0.0.0" if on_space else cls.host),
             port=get.whole("GRADIO_SERVER_PORT", 1, 65_535, 7860 if on_space else None),
         )

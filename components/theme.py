@@ -17,6 +17,7 @@ STYLES = (
     "transcript.css",
     "align_view.css",
     "compare.css",
+    "live.css",
     "page.css",
 )
 #: Put into one function in this order, so that they share a scope without a bundler.
@@ -43,6 +44,11 @@ SCRIPTS = (
     "compare_cards.js",
     "start.js",
     "about.js",
+    "microphone.js",
+    "live_sender.js",
+    "live_strip.js",
+    "live_text.js",
+    "live.js",
     "mount.js",
 )
 

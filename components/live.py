@@ -1,0 +1,186 @@
+"""The tab "Live": speak, and see the words come; then look at the recording.
+
+The page records (assets/microphone.js), sends packets and shows the text (assets/live.js). What it sends goes to a
+session of components/live_sessions.py by server functions, which answer at once.
+"""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+
+import asr_core
+from asr_core import formats
+from components.documents import UnknownDocumentError
+from components.downloads import FORMATS, SUFFIXES
+from components.jobs import Request
+from components.live_difference import difference_of
+from components.live_sessions import LiveSession, LiveSessions, share_sound
+from components.part import part
+from components.samples import sample_at, samples
+from components.services import Services
+
+#: Seconds that a look at the transcription of the whole recording waits.
+LOOK = 0.3
+GONE = "This recording is no longer kept here. Start a new one."
+
+
+def open_session(live: LiveSessions, model: str, data: Any) -> dict[str, Any]:
+    """The page wants to record: {rate, ticket}. The answer goes into the part's value."""
+    ticket = getattr(data, "ticket", None)
+    answer = {"ticket": ticket if isinstance(ticket, str) else ""}
+    try:
+        session = live.open(model, getattr(data, "rate", None))
+    except asr_core.AsrError as error:
+        return {**answer, "error": str(error)}
+    return {**answer, "session": session.id, "name": session.name}
+
+
+def push(live: LiveSessions, key: Any, packet: Any, known: Any) -> dict[str, Any]:
+    """Take a packet in, and answer with what is new."""
+    session = live.get(key)
+    if session is None:
+        return {"error": GONE}
+    if not session.push(packet):
+        return {"error": "The server does not understand what this page sends. Load the page again."}
+    return session.view(known)
+
+
+def look(live: LiveSessions, key: Any, known: Any) -> dict[str, Any]:
+    """What is new in a session."""
+    session = live.get(key)
+    return {"error": GONE} if session is None else session.view(known)
+
+
+def save(services: Services, session: LiveSession, format: Any) -> Path:
+    """A file of a recording that has ended: its sound ("wav"), or the live text in one of the formats."""
+    document = services.documents.get(session.document)
+    if format == "wav":
+        return share_sound(document)
+    if not isinstance(format, str) or format not in SUFFIXES:
+        raise asr_core.FormatError(f"Formats are wav, {', '.join(SUFFIXES)}.")
+    path = document.folder / "exports" / f"{document.source.stem}.live.{SUFFIXES[format]}"
+    path.parent.mkdir(exist_ok=True)
+    formats.write(session.heard.final, path, format=format)
+    return path
+
+
+def hear_again(services: Services, session: LiveSession) -> dict[str, Any]:
+    """Transcribe the recording as a whole, with the model of the live text: the first call begins, others look.
+
+    Returns:
+        share: of the work, None before it is known; document: where the result is, once it is there; or error.
+    """
+    document = services.documents.get(session.document)
+    if session.again is None:
+        request = Request(document.id, session.model, asr_core.Greedy(), asr_core.Segmentation())
+        session.again = services.jobs.transcribe(request)
+    state = session.again.wait(LOOK)
+    if state.stage == "done":
+        return {"document": document.id}
+    if state.is_over:
+        session.again = None
+        return {"error": state.error or "It was stopped. Try again."}
+    return {"share": state.done / state.total if state.total else None}
+
+
+def compare(services: Services, key: Any) -> dict[str, Any] | None:
+    """The live text of a document beside its transcript; None for what was not recorded live, or not heard again."""
+    session = services.live.of_document(key)
+    if session is None or session.again is None:
+        return None
+    try:
+        document = services.documents.get(key)
+    except UnknownDocumentError:
+        return None
+    if document.shown is None or not session.again.state().is_over:
+        return None
+    return difference_of(session.heard.final, document.shown)
+
+
+def build_live_beside(services: Services) -> None:
+    """For the tab Transcribe: what was heard live, beside the transcript of the same recording."""
+
+    def live_beside(key: Any) -> dict[str, Any] | None:
+        return compare(services, key)
+
+    part("live_beside", server_functions=(live_beside,), elem_id="ts-live-beside")
+
+
+def build_live_tab(services: Services, model: gr.State, understands: gr.HTML) -> None:
+    """Build the tab's contents; call it inside the tab.
+
+    Args:
+        model: state that holds the source of the model in use.
+        understands: the note on what it can be expected to understand.
+    """
+    live = services.live
+
+    def live_push(request: Any) -> dict[str, Any]:
+        return push(live, *_items(request, 3))
+
+    def live_look(request: Any) -> dict[str, Any]:
+        return look(live, *_items(request, 2))
+
+    def live_drop(key: Any) -> bool:
+        session = live.get(key)
+        if session is not None:
+            session.drop()
+        return session is not None
+
+    def live_save(request: Any) -> dict[str, str]:
+        key, format = _items(request, 2)
+        session = live.get(key)
+        if session is None:
+            return {"error": GONE}
+        try:
+            path = save(services, session, format)
+        except (UnknownDocumentError, asr_core.AsrError) as error:
+            return {"error": str(error)}
+        return {"path": str(path), "name": path.name}
+
+    def live_again(key: Any) -> dict[str, Any]:
+        session = live.get(key)
+        if session is None:
+            return {"error": GONE}
+        try:
+            return hear_again(services, session)
+        except UnknownDocumentError as error:
+            return {"error": str(error)}
+
+    def live_beside(key: Any) -> dict[str, Any] | None:
+        return compare(services, key)
+
+    def live_sample(index: Any) -> str:
+        sample = sample_at(index)
+        return "" if sample is None else base64.b64encode(sample.path.read_bytes()).decode("ascii")
+
+    note = part("note", "", elem_id="ts-live-understands")
+    value = {
+        "samples": [{"name": one.path.name, "seconds": one.seconds} for one in samples()],
+        "formats": [{"format": name, "name": label} for name, label, _ in FORMATS],
+        "limit": live.limit(),
+        "max_mb": services.settings.max_upload_mb,
+    }
+    page = part(
+        "live",
+        value,
+        events=("open",),
+        server_functions=(live_push, live_look, live_drop, live_save, live_again, live_beside, live_sample),
+        elem_id="ts-live",
+    )
+
+    def on_open(event: gr.EventData, source: str) -> dict[str, Any]:
+        return {**value, **open_session(live, source, event)}
+
+    quick: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private", "queue": False}
+    page.open(on_open, model, page, **quick)
+    understands.change(lambda text: text, understands, note, **quick)
+
+
+def _items(request: Any, count: int) -> list[Any]:
+    given = list(request) if isinstance(request, list | tuple) else [request]
+    return (given + [None] * count)[:count]
