@@ -3,7 +3,9 @@
 `Document` is a value: `Document.from_transcript(transcript)` makes one, `document.transcript()` gives it back.
 """
 
+from asr_core.annotation import edits
+from asr_core.annotation.changes import Change
 from asr_core.annotation.document import STATES, Audio, Document, Provenance
 from asr_core.annotation.segments import KINDS, DocumentError, Segment, Tier
 
-__all__ = ["KINDS", "STATES", "Audio", "Document", "DocumentError", "Provenance", "Segment", "Tier"]
+__all__ = ["KINDS", "STATES", "Audio", "Change", "Document", "DocumentError", "Provenance", "Segment", "Tier", "edits"]
