@@ -2,8 +2,11 @@
 
    Server functions, all of the part compare_view (components/compare_view.py), called through `lab.server`:
      load_comparison([id, known])             everything that is shown; peaks are null if `known` is its audio
+     list_moments([id])                       {moments: [{kind, start, end, value, severity}]} or {error}
+     save_comparison([id, what])              {path, name} or {error}; "csv", "report" or a format of the reviewed text
      change_comparison([id, change, known])   the same after {moved} (s), {pick: [difference, choice]},
-                                              {reading: [column, index]}, ...; or {error}
+                                              {reading: [column, index]}, {reference: {text} | {path, name} | null},
+                                              {case, punctuation}; or {error}
    Events to Python (compare_source): compare {count, preset}, preset {key}, new_audio {}, adopt {}
    Signals: "lab" (another comparison, or a change of it), "lab:current" (another difference is the one to judge),
    "lab:pointed" (words are under the pointer, here or in another card), "lab:error" (a sentence for a person). */
@@ -32,7 +35,8 @@ function readComparison(answer, before) {
   const peaks = answer.peaks === null ? before.peaks : new Int8Array(fromBase64(answer.peaks));
   const { doc, audio, file, duration, rate, samples, hop } = answer;
   lab.data = answer;
-  lab.document = { doc, audio, duration, rate, samples, hop, peaks, tiers, address: fileAddress(file) };
+  const fit = answer.peaks === null ? before.fit : fittingGain(peaks);
+  lab.document = { doc, audio, duration, rate, samples, hop, peaks, fit, tiers, address: fileAddress(file) };
   lab.marks = answer.columns.map((_, k) => {
     const words = answer.differences.flatMap((one, i) =>
       one.kind !== "boundary" && one.readings[k] !== null ? [[one.readings[k], i]] : [],
@@ -114,7 +118,14 @@ function letterBadge(k) {
   return h("span", { class: "ts-id", "data-id": LETTERS[k] }, LETTERS[k]);
 }
 
-const shortName = (k) => lab.data.columns[k].name.split(",")[0];
+
+/* What tells the decoders apart, in a word or two: "Greedy" beside "Beam 5", "TDT" beside "CTC". */
+function shortName(k) {
+  const names = lab.data.columns.map(({ name }) => name.split(", "));
+  const part = names[0].findIndex((_, i) => names.some((name) => name[i] !== names[0][i]));
+  return names[k][Math.max(0, part)] ?? names[k][0];
+}
+
 const milliseconds = (value) => `${value > 0 ? "+" : value < 0 ? "−" : ""}${Math.round(Math.abs(value) * 1000)} ms`;
 const plainMilliseconds = (value) => (value === null ? "–" : `${Math.round(value * 1000)} ms`);
 

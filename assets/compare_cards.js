@@ -119,7 +119,13 @@ parts.compare_table = ({ root, element }) => {
     onchange: () => moved.value !== "" && changeLab({ moved: Number(moved.value) / 1000 }),
   });
   const problem = h("span", { class: "ts-hint ts-problem", role: "alert" });
-  const tools = h("div", { class: "ts-row ts-small" }, "Boundaries moved more than", moved, "ms");
+  const save = h(
+    "button",
+    { class: "ts-btn", type: "button", "data-save": "csv", onclick: () => saveLab("csv", problem) },
+    icon("save"),
+    "CSV",
+  );
+  const tools = h("div", { class: "ts-row ts-small ts-wrap" }, "Boundaries moved more than", moved, "ms", save);
   const head = h("tr");
   const body = h("tbody");
   const more = h("button", { class: "ts-btn", type: "button", onclick: () => show(shown + ROWS_AT_ONCE) });
@@ -139,7 +145,6 @@ parts.compare_table = ({ root, element }) => {
   let sort = { key: "at", down: false };
   let order = [];
   let shown = ROWS_AT_ONCE;
-  lab.tools = tools;
 
   const text = (one, k) => (one.readings[k] === null ? "" : lab.document.tiers[`words${k}`].text[one.readings[k]]);
   const confidence = (one, k) =>

@@ -32,7 +32,7 @@ function layOutCompare({ a, b, width, layers, document, columns }) {
 
 /* The letter of each decoder, with its name where there is a gutter. */
 function drawNames(g, view, columns) {
-  columns.forEach(({ name }, k) => {
+  columns.forEach((_, k) => {
     const row = view.rows[`words${k}`];
     const isDocked = view.x0 === 0;
     const size = isDocked ? 14 : 20;
@@ -49,8 +49,7 @@ function drawNames(g, view, columns) {
     g.font = `400 12px ${theme.sans}`;
     g.textAlign = "left";
     g.fillStyle = theme.ink2;
-    const short = name.split(",")[0];
-    if (!isDocked) g.fillText(fitText(g, short, view.x0 - size - 8), size + 5, y + size / 2 + 1);
+    if (!isDocked) g.fillText(fitText(g, shortName(k), view.x0 - size - 8), size + 5, y + size / 2 + 1);
   });
 }
 

@@ -300,7 +300,6 @@ parts.compare_view = ({ root, element, props, server, trigger, watch }) => {
     delete element.dataset.first;
     readComparison(answer, before);
     const { document: doc } = lab;
-    doc.fit = answer.peaks === null ? before.fit : fittingGain(doc.peaks);
     if (before?.doc !== doc.doc || answer.peaks !== null) {
       player.load(doc);
       tiles.clear();
@@ -360,6 +359,7 @@ parts.compare_view = ({ root, element, props, server, trigger, watch }) => {
     },
     { plain, shifted: { N: () => goToNext(-1) } },
   );
+  hookTimeline();
   on("lab", refresh);
   on("lab:pointed", () => redraw(false));
   on("threshold", () => redraw());
@@ -369,6 +369,21 @@ parts.compare_view = ({ root, element, props, server, trigger, watch }) => {
   watch("value", load);
   load();
 };
+
+/* A click on a sentence of the chart plays it. Gradio makes a new node for each figure, so each is hooked once. */
+function hookTimeline() {
+  const hook = () => {
+    const chart = document.querySelector("#ts-compare-timeline .js-plotly-plot");
+    if (!chart?.on || chart.dataset.hooked) return;
+    chart.dataset.hooked = "yes";
+    chart.on("plotly_click", ({ points }) => {
+      const [start, end] = points[0].customdata.slice(-2);
+      if (lab.data) lab.show(start, end);
+    });
+  };
+  const place = document.querySelector("#ts-compare-timeline");
+  if (place) new MutationObserver(hook).observe(place, { childList: true, subtree: true });
+}
 
 /* A canvas of the window's size at the screen's density, cleared. */
 function fitCanvas(canvas, width, height) {

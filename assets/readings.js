@@ -13,6 +13,23 @@ function differenceNodes(runs) {
 }
 
 parts.readings = ({ root, element, trigger }) => {
+  const show = readingsCard({
+    root,
+    element,
+    get: () => page.document?.readings,
+    of: () => page.document.doc,
+    pick: (reading) => trigger("pick", { doc: page.document.doc, reading }),
+  });
+  on("document", show);
+  show();
+};
+
+let readingLists = 0;
+
+/* The card. `get` answers the list, or nothing; `of` whose list it is; `pick` is told which reading. Returns what draws
+   it anew. */
+function readingsCard({ root, element, get, of, pick, badge = null }) {
+  const group = `ts-reading-${++readingLists}`;
   const count = h("span", { class: "ts-dim" });
   const rank = h("th", { class: "ts-right ts-wide-only" });
   const body = h("tbody");
@@ -45,6 +62,7 @@ parts.readings = ({ root, element, trigger }) => {
     h(
       "header",
       {},
+      badge,
       h("h2", {}, "Other readings"),
       count,
       h("span", { class: "ts-grow" }),
@@ -56,7 +74,7 @@ parts.readings = ({ root, element, trigger }) => {
   let listed = ""; /* what the rows were built from: a pick must not rebuild them under the keyboard's focus */
 
   function show() {
-    const readings = page.document?.readings;
+    const readings = get();
     if (!readings) {
       root.replaceChildren();
       listed = "";
@@ -72,7 +90,7 @@ parts.readings = ({ root, element, trigger }) => {
     note.textContent = said;
     note.parentNode.hidden = !said;
     table.hidden = advice.hidden = !isList;
-    const key = JSON.stringify([page.document.doc, items]);
+    const key = JSON.stringify([of(), items]);
     if (key !== listed) body.replaceChildren(...items.map(row));
     listed = key;
     for (const [i, node] of [...body.children].entries()) {
@@ -85,9 +103,9 @@ parts.readings = ({ root, element, trigger }) => {
   function row({ score, rank: perToken, runs }, index) {
     const input = h("input", {
       type: "radio",
-      name: "ts-reading",
+      name: group,
       "aria-label": index ? `Reading ${index + 1}` : "Reading 1, the best",
-      onchange: () => trigger("pick", { doc: page.document.doc, reading: index }),
+      onchange: () => pick(index),
     });
     const words = index === 0 ? h("span", { class: "ts-dim" }, "the best") : differenceNodes(runs);
     return h(
@@ -108,9 +126,8 @@ parts.readings = ({ root, element, trigger }) => {
     const input = event.target.closest("tr")?.querySelector("input");
     if (input && !input.checked && !event.target.closest("label") && !String(getSelection())) input.click();
   });
-  on("document", show);
-  show();
-};
+  return show;
+}
 
 /* "Reading 2 of 5" where another than the best is shown, else "". */
 function readingShown() {

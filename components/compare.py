@@ -15,6 +15,7 @@ import gradio as gr
 
 import asr_core
 from components import messages, presets, wording
+from components.compare_charts import reliability_curve, timeline
 from components.compare_view import build_compare_view, value_of
 from components.decoder_settings import DecoderChoice, build_decoder_settings, decoder_name, decoding_of, with_heads
 from components.documents import Document, UnknownDocumentError
@@ -26,7 +27,7 @@ from components.samples import build_samples, sample_at
 from components.screen import KEEP, outputs_of
 from components.services import Services
 from components.transcribe import AT_ONCE, LOOK, upload_hint
-from components.trials import LETTERS, Column
+from components.trials import LETTERS, Column, UnknownTrialError
 from components.uploads import uploaded_file
 
 TITLE = "Pick two decoders and press Compare."
@@ -162,6 +163,16 @@ def show(services: Services, key: str) -> CompareScreen:
     return CompareScreen(messages.value("result", *said), source_of(document), value_of(trial), document.id)
 
 
+def draw_charts(services: Services, data: Any) -> tuple[Any, Any]:
+    """The timeline, and the reliability curve where there is a reference: {id, dark}."""
+    try:
+        trial = services.trials.get(getattr(data, "id", None))
+    except UnknownTrialError:
+        return gr.skip(), gr.skip()
+    dark = getattr(data, "dark", False) is True
+    return timeline(trial, dark=dark), reliability_curve(trial, dark=dark)
+
+
 def request_of(services: Services, document: str, columns: Columns, count: Any, preset: Any) -> CompareRequest:
     """The work that the page asks for. Raises DecodingError."""
     if not isinstance(count, int) or not LEAST <= count <= MOST:
@@ -196,15 +207,7 @@ def heads_of(services: Services, columns: Columns) -> list[tuple[str, ...]]:
 # The components.
 
 
-@dataclass(frozen=True)
-class CompareParts:
-    """Named parts of the tab that others connect to."""
-
-    document: gr.State
-    refresh: Any
-
-
-def build_compare_tab(services: Services, tab: gr.Tab, model: gr.State, transcribed: gr.State) -> CompareParts:
+def build_compare_tab(services: Services, tab: gr.Tab, model: gr.State, transcribed: gr.State) -> None:
     """Build the tab's contents; call it inside the tab.
 
     Args:
@@ -254,8 +257,22 @@ def build_compare_tab(services: Services, tab: gr.Tab, model: gr.State, transcri
         with gr.Row(elem_classes="ts-columns"):
             with gr.Column():
                 part("compare_table", elem_id="ts-compare-table")
+                part("compare_readings", elem_id="ts-compare-readings")
+                with gr.Column(elem_classes="ts-box"):
+                    with gr.Row(elem_classes="ts-box-head"):
+                        part("line", "Sentences over time", elem_classes="ts-h2 ts-fill")
+                        part("line", "Click one to hear it", elem_classes="ts-below ts-wide-only")
+                    timeline_plot = gr.Plot(show_label=False, elem_id="ts-compare-timeline", elem_classes="ts-plot-box")
+                part("compare_moments", elem_id="ts-compare-moments")
             with gr.Column():
                 part("compare_glance", elem_id="ts-compare-glance")
+                part("compare_picks", elem_id="ts-compare-picks")
+                part("compare_reference", elem_id="ts-compare-reference")
+                with gr.Column(elem_classes="ts-box", elem_id="ts-compare-calibration"):
+                    with gr.Row(elem_classes="ts-box-head"):
+                        part("line", "Can confidence be believed?", elem_classes="ts-h2 ts-fill")
+                    curve_plot = gr.Plot(show_label=False, elem_id="ts-compare-curve", elem_classes="ts-plot-box")
+                part("compare_report", elem_id="ts-compare-report")
 
     outputs = [said, source, view, document]
     settings = [model, *models, *decoders]
@@ -305,6 +322,10 @@ def build_compare_tab(services: Services, tab: gr.Tab, model: gr.State, transcri
             return (gr.skip(),) * 4
         return ("", "", *(gr.update(value=value) for value in preset.values))
 
+    def on_shown(event: gr.EventData) -> tuple[Any, Any]:
+        return draw_charts(services, event)
+
+    view.shown(on_shown, None, [timeline_plot, curve_plot], trigger_mode="always_last", **quick)
     source.compare(on_compare, [document, *settings], outputs, **work)
     files.picked(on_upload, None, outputs, **quick)
     samples.use(on_sample, None, outputs, **quick)
@@ -314,4 +335,3 @@ def build_compare_tab(services: Services, tab: gr.Tab, model: gr.State, transcri
     tab.select(on_open, [document, transcribed, *settings], [*outputs, *decoders], **quick)
     for changed in (model.change, *(one.input for one in models)):
         changed(on_model, settings, [source, *decoders], trigger_mode="always_last", **quick)
-    return CompareParts(document, view)

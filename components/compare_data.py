@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
+
+import numpy as np
 
 from asr_core import judging
 from asr_core.comparison import Comparison, Difference
+from asr_core.moments import worst_moments
 from components.align_view import columns_of_audio, tiers_of
+from components.compare_reference import measured
 from components.documents import Document
 from components.readings import readings_of
-from components.trials import Column, Trial
+from components.trials import LETTERS, Column, Trial
+
+KINDS = {"substitution": "other word", "boundary": "boundary moved"}
 
 
 def data_of(trial: Trial, document: Document, known: Any = None) -> dict[str, Any]:
@@ -28,7 +35,13 @@ def data_of(trial: Trial, document: Document, known: Any = None) -> dict[str, An
         "columns": [_column(column) for column in trial.columns],
         "partners": [[list(pair) for pair in pairs] for pairs in comparison.partners],
         "moved": trial.moved,
+        "normalization": {
+            "case": trial.normalization.ignore_case,
+            "punctuation": trial.normalization.ignore_punctuation,
+        },
         "differences": differences_of(trial),
+        "tally": tally_of(trial),
+        "reference": measured(trial),
         "summaries": [
             {
                 "words": one.words,
@@ -120,15 +133,34 @@ def finite(value: float) -> float | None:
 def tally_of(trial: Trial) -> dict[str, Any]:
     """The picks counted, with what they prove."""
     tally = judging.tally(trial.judged, len(trial.columns), len(trial.comparison.differences))
-    return {
-        "right": list(tally.right),
-        "neither": tally.neither,
-        "left": tally.left,
-        "leader": tally.leader,
-        "p": tally.p_value,
-        "decided": tally.decided,
-    }
+    return {"right": list(tally.right), "neither": tally.neither, "left": tally.left, "verdict": verdict(tally)}
 
 
-def letters(trial: Trial) -> Sequence[str]:
-    return "ABCD"[: len(trial.columns)]
+def moments_of(trial: Trial, document: Document) -> list[dict[str, Any]]:
+    """The worst moments of the first decoder's transcript, worst first."""
+    audio = document.audio
+    samples = audio.open().astype(np.float32) / 32_768
+    comparison = trial.comparison
+    found = worst_moments(comparison.transcripts[0], samples, audio.sample_rate, comparison.differences)
+    return [asdict(one) for one in found]
+
+
+def what_of(difference: Difference) -> str:
+    """What happened, in plain words."""
+    if difference.kind in KINDS:
+        return KINDS[difference.kind]
+    has = [letter for letter, place in zip(LETTERS, difference.readings, strict=False) if place is not None]
+    return f"only in {', '.join(has)}"
+
+
+def pick_name(pick: int | None) -> str:
+    """What the person has picked, or nothing."""
+    return "" if pick is None else "neither" if pick == judging.NEITHER else LETTERS[pick]
+
+
+def verdict(tally: judging.Tally) -> str:
+    """What the picks prove, in a sentence."""
+    if not tally.decided or tally.leader is None:
+        return "Too few yet to call a winner."
+    chance = "less than 1 %" if tally.p_value < 0.01 else f"{100 * tally.p_value:.0f} %"
+    return f"{LETTERS[tally.leader]} is right more often. Luck alone would do this in {chance} of such tests."

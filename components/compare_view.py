@@ -12,7 +12,9 @@ import gradio as gr
 import asr_core
 from asr_core import judging
 from components.align_view import items, tile_of
-from components.compare_data import data_of
+from components.compare_data import data_of, moments_of
+from components.compare_export import save
+from components.compare_reference import normalization_of, reference_of
 from components.documents import Document, Documents, UnknownDocumentError
 from components.part import part
 from components.trials import Trial, Trials, UnknownTrialError
@@ -48,10 +50,29 @@ def build_compare_view(documents: Documents, trials: Trials) -> gr.HTML:
             return None
         return tile_of(document, *frame)
 
+    def list_moments(request: Any) -> dict[str, Any]:
+        (key,) = items(request, 1)
+
+        def work() -> dict[str, Any]:
+            trial = trials.get(key)
+            return {"moments": moments_of(trial, _document(documents, trial))}
+
+        return answered(work)
+
+    def save_comparison(request: Any) -> dict[str, Any]:
+        key, what = items(request, 2)
+
+        def work() -> dict[str, Any]:
+            trial = trials.get(key)
+            path = save(trial, _document(documents, trial), what)
+            return {"path": str(path), "name": path.name}
+
+        return answered(work)
+
     return part(
         "compare_view",
         events=("shown",),
-        server_functions=(load_comparison, change_comparison, spectrogram_tile),
+        server_functions=(load_comparison, change_comparison, spectrogram_tile, list_moments, save_comparison),
         elem_id="ts-compare-view",
     )
 
@@ -70,7 +91,11 @@ def value_of(trial: Trial) -> dict[str, Any]:
 
 
 def changes_of(trial: Trial, change: Any) -> dict[str, Any]:
-    """The fields that a change replaces: {moved}, {pick: [difference, choice]} or {reading: [column, index]}.
+    """The fields that a change replaces.
+
+    Args:
+        change: {moved}, {pick: [difference, choice]}, {reading: [column, index]}, {reference} as `reference_of` takes
+            it, or {case, punctuation}.
 
     Raises:
         DecodingError: it makes no sense.
@@ -82,6 +107,10 @@ def changes_of(trial: Trial, change: Any) -> dict[str, Any]:
             return {"picks": _picks(trial, index, choice)}
         case {"reading": [column, reading]}:
             return {"columns": _columns(trial, column, reading)}
+        case {"reference": given}:
+            return {"reference": reference_of(given)}
+        case {"case": case, "punctuation": punctuation}:
+            return {"normalization": normalization_of(case, punctuation)}
     raise asr_core.DecodingError("The page sent a change that is not known here. Load the page again.")
 
 

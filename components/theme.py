@@ -42,6 +42,7 @@ SCRIPTS = (
     "compare_layers.js",
     "compare_view.js",
     "compare_cards.js",
+    "compare_judging.js",
     "start.js",
     "about.js",
     "microphone.js",
