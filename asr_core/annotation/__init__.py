@@ -7,5 +7,21 @@ from asr_core.annotation import edits
 from asr_core.annotation.changes import Change
 from asr_core.annotation.document import STATES, Audio, Document, Provenance
 from asr_core.annotation.segments import KINDS, DocumentError, Segment, Tier
+from asr_core.annotation.store import ConflictError, Entry, Limits, Store
 
-__all__ = ["KINDS", "STATES", "Audio", "Change", "Document", "DocumentError", "Provenance", "Segment", "Tier", "edits"]
+__all__ = [
+    "KINDS",
+    "STATES",
+    "Audio",
+    "Change",
+    "ConflictError",
+    "Document",
+    "DocumentError",
+    "Entry",
+    "Limits",
+    "Provenance",
+    "Segment",
+    "Store",
+    "Tier",
+    "edits",
+]

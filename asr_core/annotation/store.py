@@ -1,0 +1,460 @@
+"""Where documents are kept: one SQLite file, and the recordings beside it.
+
+An edit is one transaction, on disk before `edit` returns (write-ahead log, synchronous FULL). The log of edits is only
+appended to; undo and redo are entries of their own. A snapshot now and then keeps opening fast.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import secrets
+import shutil
+import sqlite3
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from hashlib import file_digest
+from pathlib import Path
+from typing import Literal
+
+from asr_core import formats
+from asr_core.annotation.changes import Change
+from asr_core.annotation.document import Document
+from asr_core.errors import StoreError
+
+SCHEMA = 1
+#: Revisions between two snapshots.
+SNAPSHOT_EVERY = 100
+#: Documents kept in memory.
+CACHED = 8
+
+TABLES = """
+CREATE TABLE IF NOT EXISTS recordings (
+    sha256 TEXT PRIMARY KEY, name TEXT NOT NULL, bytes INTEGER NOT NULL, added REAL NOT NULL
+);
+CREATE TABLE IF NOT EXISTS documents (
+    id TEXT PRIMARY KEY, workspace TEXT NOT NULL, name TEXT NOT NULL, sha256 TEXT REFERENCES recordings (sha256),
+    state TEXT NOT NULL, revision INTEGER NOT NULL, done INTEGER NOT NULL, summary TEXT NOT NULL,
+    created REAL NOT NULL, changed REAL NOT NULL
+);
+CREATE INDEX IF NOT EXISTS documents_of_a_workspace ON documents (workspace, changed);
+CREATE TABLE IF NOT EXISTS log (
+    document TEXT NOT NULL REFERENCES documents (id) ON DELETE CASCADE, revision INTEGER NOT NULL,
+    kind TEXT NOT NULL, label TEXT NOT NULL, change TEXT NOT NULL, at REAL NOT NULL, reviewer TEXT NOT NULL,
+    PRIMARY KEY (document, revision)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS history (
+    document TEXT NOT NULL REFERENCES documents (id) ON DELETE CASCADE, place INTEGER NOT NULL,
+    revision INTEGER NOT NULL, PRIMARY KEY (document, place)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS snapshots (
+    document TEXT NOT NULL REFERENCES documents (id) ON DELETE CASCADE, revision INTEGER NOT NULL, body TEXT NOT NULL,
+    PRIMARY KEY (document, revision)
+) WITHOUT ROWID;
+"""
+
+
+class ConflictError(StoreError):
+    """Somebody else has edited the document; `revision` is where it stands now."""
+
+    def __init__(self, revision: int) -> None:
+        super().__init__("This document has been edited in another window; load it again to see what changed.")
+        self.revision = revision
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A document as a list shows it.
+
+    Args:
+        id: unguessable.
+        sha256: of its recording; None where there is none.
+        revision: edits, undos and redos so far.
+        undo, redo: what would be undone or redone next, in a person's words; None where there is nothing.
+        words, below: words, and those whose confidence is below 0.6 and that nobody has accepted.
+        confidence: mean of the words; None where unknown.
+        created, changed: seconds since the epoch.
+    """
+
+    id: str
+    name: str
+    sha256: str | None
+    state: str
+    revision: int
+    undo: str | None
+    redo: str | None
+    words: int
+    below: int
+    confidence: float | None
+    created: float
+    changed: float
+
+
+@dataclass(frozen=True)
+class LogEntry:
+    """One line of a document's log."""
+
+    revision: int
+    kind: Literal["edit", "undo", "redo"]
+    label: str
+    at: float
+    reviewer: str
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a store takes.
+
+    Args:
+        documents: of one workspace.
+        recording_bytes: of one recording; None = any.
+        total_bytes: of all recordings together; None = any.
+    """
+
+    documents: int = 100_000
+    recording_bytes: int | None = None
+    total_bytes: int | None = None
+
+
+class Store:
+    """Documents of one or more workspaces. Every method may be called from any thread.
+
+    Args:
+        folder: of the database and the recordings; made if it is not there.
+        clock: seconds since the epoch.
+    """
+
+    def __init__(
+        self,
+        folder: str | Path,
+        *,
+        limits: Limits = Limits(),
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.folder = Path(folder)
+        self.recordings = self.folder / "recordings"
+        self._limits, self._clock = limits, clock
+        self._lock = threading.RLock()
+        self._cache: OrderedDict[str, tuple[int, Document]] = OrderedDict()
+        try:
+            self.recordings.mkdir(parents=True, exist_ok=True)
+            self._database = sqlite3.connect(
+                self.folder / "documents.sqlite", isolation_level=None, check_same_thread=False, timeout=30
+            )
+            for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
+                self._database.execute(f"PRAGMA {pragma}")
+            self._database.executescript(TABLES)
+        except (OSError, sqlite3.Error) as error:
+            raise StoreError(f"The store in {self.folder} cannot be opened: {error}.") from error
+        version = self._database.execute("PRAGMA user_version").fetchone()[0]
+        if version > SCHEMA:
+            raise StoreError(
+                f"The store in {self.folder} was made by a newer version; update, or choose another folder."
+            )
+        self._database.execute(f"PRAGMA user_version = {SCHEMA}")
+
+    def close(self) -> None:
+        """Close the database; everything acknowledged is on disk already."""
+        with self._lock:
+            self._database.close()
+
+    def check(self) -> None:
+        """Raise StoreError where the database is damaged."""
+        with self._lock:
+            found = self._database.execute("PRAGMA integrity_check").fetchone()[0]
+        if found != "ok":
+            raise StoreError(f"The database is damaged ({found}); restore a backup.")
+
+    # Documents.
+
+    def add(self, document: Document, *, name: str, audio: str | Path | None = None, workspace: str = "") -> Entry:
+        """Take a document in, and its recording, which is kept once however many documents have it.
+
+        Raises StoreError where a limit is reached, or the file cannot be read.
+        """
+        digest = None if audio is None else self._keep(Path(audio))
+        if digest is not None:
+            document = replace(document, audio=replace(document.audio, name=Path(audio).name, sha256=digest))
+        key, now = secrets.token_urlsafe(18), self._clock()
+        with self._transaction() as database:
+            count = database.execute("SELECT count(*) FROM documents WHERE workspace = ?", (workspace,)).fetchone()[0]
+            if count >= self._limits.documents:
+                raise StoreError(f"This workspace holds {count} documents, all it may; delete some first.")
+            database.execute(
+                "INSERT INTO documents VALUES (?, ?, ?, ?, ?, 0, 0, ?, ?, ?)",
+                (key, workspace, name, digest, document.state, _summary(document), now, now),
+            )
+            database.execute("INSERT INTO snapshots VALUES (?, 0, ?)", (key, _written(document)))
+        self._remember(key, 0, document)
+        return self.entry(key)
+
+    def entries(self, workspace: str = "") -> list[Entry]:
+        """The documents of a workspace, the last changed first."""
+        with self._lock:
+            rows = self._database.execute(f"{_ENTRY} WHERE d.workspace = ? ORDER BY d.changed DESC", (workspace,))
+            return [_entry(row) for row in rows]
+
+    def entry(self, id: str, workspace: str | None = None) -> Entry:
+        """One document of the list. Raises StoreError; with a workspace also where it belongs to another."""
+        with self._lock:
+            row = self._database.execute(f"{_ENTRY} WHERE d.id = ?", (id,)).fetchone()
+            owner = self._database.execute("SELECT workspace FROM documents WHERE id = ?", (id,)).fetchone()
+        if row is None or (workspace is not None and owner[0] != workspace):
+            raise StoreError("There is no such document; it may have been deleted.")
+        return _entry(row)
+
+    def load(self, id: str) -> tuple[Document, int]:
+        """A document and its revision. Raises StoreError."""
+        with self._lock:
+            revision = self.entry(id).revision
+            kept = self._cache.get(id)
+            if kept is None or kept[0] != revision:
+                self._remember(id, revision, self._at(id, revision))
+            self._cache.move_to_end(id)
+            return self._cache[id][1], revision
+
+    def version(self, id: str, revision: int) -> Document:
+        """A document as it was at a revision. Raises StoreError."""
+        with self._lock:
+            if not 0 <= revision <= self.entry(id).revision:
+                raise StoreError(f"This document has the revisions 0 to {self.entry(id).revision}, not {revision!r}.")
+            return self._at(id, revision)
+
+    def log(self, id: str) -> list[LogEntry]:
+        """All that was done to a document, in order."""
+        with self._lock:
+            rows = self._database.execute(
+                "SELECT revision, kind, label, at, reviewer FROM log WHERE document = ? ORDER BY revision", (id,)
+            )
+            return [LogEntry(*row) for row in rows]
+
+    # Edits.
+
+    def edit(
+        self, id: str, revision: int, edit: Callable[[Document], Document], label: str, *, reviewer: str = ""
+    ) -> Entry:
+        """Change a document; what was undone before can then no longer be redone.
+
+        Args:
+            revision: that the edit was made for.
+            edit: from the document to the next one.
+            label: what it does, for "Undo …".
+        Raises:
+            ConflictError: the document has another revision by now. DocumentError: the edit is refused.
+        """
+        with self._transaction() as database:
+            before, done = self._current(id, revision)
+            after = edit(before)
+            change = Change.between(before, after, label)
+            if not change:
+                return self.entry(id)
+            database.execute("DELETE FROM history WHERE document = ? AND place >= ?", (id, done))
+            database.execute("INSERT INTO history VALUES (?, ?, ?)", (id, done, revision + 1))
+            self._write(id, revision + 1, "edit", change, after, done + 1, reviewer)
+        self._remember(id, revision + 1, after)
+        return self.entry(id)
+
+    def undo(self, id: str, revision: int, *, reviewer: str = "") -> Entry:
+        """Take the last edit back. Raises ConflictError, or StoreError where there is none."""
+        return self._step(id, revision, "undo", reviewer)
+
+    def redo(self, id: str, revision: int, *, reviewer: str = "") -> Entry:
+        """Do again what was undone last. Raises ConflictError, or StoreError where there is nothing."""
+        return self._step(id, revision, "redo", reviewer)
+
+    def restore(self, id: str, revision: int, version: int, *, reviewer: str = "") -> Entry:
+        """Go back to an earlier version, as an edit that can be undone."""
+        earlier = self.version(id, version)
+        return self.edit(id, revision, lambda _: earlier, f"return to version {version}", reviewer=reviewer)
+
+    def rename(self, id: str, name: str) -> Entry:
+        """Call a document something else."""
+        with self._transaction() as database:
+            self.entry(id)
+            database.execute("UPDATE documents SET name = ? WHERE id = ?", (name, id))
+        return self.entry(id)
+
+    def delete(self, id: str) -> None:
+        """Delete a document with its log; its recording goes with the last document that has it."""
+        with self._transaction() as database:
+            digest = self.entry(id).sha256
+            database.execute("DELETE FROM documents WHERE id = ?", (id,))
+            still = database.execute("SELECT 1 FROM documents WHERE sha256 = ?", (digest,)).fetchone()
+            if digest is not None and still is None:
+                database.execute("DELETE FROM recordings WHERE sha256 = ?", (digest,))
+        self._cache.pop(id, None)
+        if digest is not None and still is None:
+            for path in self.recordings.glob(f"{digest}*"):
+                path.unlink(missing_ok=True)
+
+    def audio(self, id: str) -> Path | None:
+        """The recording of a document; None where it has none. Raises StoreError where the file has gone."""
+        digest = self.entry(id).sha256
+        if digest is None:
+            return None
+        path = next(self.recordings.glob(f"{digest}*"), None)
+        if path is None:
+            raise StoreError("The recording of this document is no longer in the store's folder.")
+        return path
+
+    def backup(self, target: str | Path) -> Path:
+        """Copy database and recordings into a new folder while the store is in use. Raises StoreError."""
+        target = Path(target)
+        try:
+            target.mkdir(parents=True)
+            with self._lock:
+                copy = sqlite3.connect(target / "documents.sqlite")
+                with copy:
+                    self._database.backup(copy)
+                copy.close()
+            shutil.copytree(self.recordings, target / "recordings")
+        except FileExistsError:
+            raise StoreError(f"{target} is there already; name a folder that is not.") from None
+        except (OSError, sqlite3.Error) as error:
+            raise StoreError(f"The backup to {target} failed: {error}.") from error
+        return target
+
+    # Inside.
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        with self._lock:
+            try:
+                self._database.execute("BEGIN IMMEDIATE")
+            except sqlite3.Error as error:
+                raise StoreError(f"The store cannot be written: {error}.") from error
+            try:
+                yield self._database
+                self._database.execute("COMMIT")
+            except BaseException as error:
+                if self._database.in_transaction:
+                    self._database.execute("ROLLBACK")
+                if isinstance(error, sqlite3.Error):
+                    raise StoreError(f"The store cannot be written: {error}.") from error
+                raise
+
+    def _current(self, id: str, revision: int) -> tuple[Document, int]:
+        """The document, where it has that revision, and how many edits of its history stand."""
+        document, now = self.load(id)
+        if now != revision:
+            raise ConflictError(now)
+        done = self._database.execute("SELECT done FROM documents WHERE id = ?", (id,)).fetchone()[0]
+        return document, done
+
+    def _step(self, id: str, revision: int, kind: str, reviewer: str) -> Entry:
+        with self._transaction() as database:
+            before, done = self._current(id, revision)
+            place = done - 1 if kind == "undo" else done
+            row = database.execute(
+                "SELECT l.change FROM history h JOIN log l ON l.document = h.document AND l.revision = h.revision "
+                "WHERE h.document = ? AND h.place = ?",
+                (id, place),
+            ).fetchone()
+            if row is None:
+                raise StoreError(f"There is nothing to {kind}.")
+            change = Change.from_plain(json.loads(row[0]))
+            change = change.inverse() if kind == "undo" else change
+            after = change.apply(before)
+            self._write(id, revision + 1, kind, change, after, done + (1 if kind == "redo" else -1), reviewer)
+        self._remember(id, revision + 1, after)
+        return self.entry(id)
+
+    def _write(
+        self, id: str, revision: int, kind: str, change: Change, after: Document, done: int, reviewer: str
+    ) -> None:
+        now, text = self._clock(), json.dumps(change.to_plain(), ensure_ascii=False, allow_nan=False)
+        self._database.execute(
+            "INSERT INTO log VALUES (?, ?, ?, ?, ?, ?, ?)", (id, revision, kind, change.label, text, now, reviewer)
+        )
+        self._database.execute(
+            "UPDATE documents SET state = ?, revision = ?, done = ?, summary = ?, changed = ? WHERE id = ?",
+            (after.state, revision, done, _summary(after), now, id),
+        )
+        if revision % SNAPSHOT_EVERY == 0:
+            self._database.execute("INSERT INTO snapshots VALUES (?, ?, ?)", (id, revision, _written(after)))
+
+    def _at(self, id: str, revision: int) -> Document:
+        start, body = self._database.execute(
+            "SELECT revision, body FROM snapshots WHERE document = ? AND revision <= ? ORDER BY revision DESC LIMIT 1",
+            (id, revision),
+        ).fetchone()
+        document = formats.read(body.encode(), format="json")
+        rows = self._database.execute(
+            "SELECT change FROM log WHERE document = ? AND revision > ? AND revision <= ? ORDER BY revision",
+            (id, start, revision),
+        )
+        for (text,) in rows.fetchall():
+            document = Change.from_plain(json.loads(text)).apply(document)
+        return document
+
+    def _remember(self, id: str, revision: int, document: Document) -> None:
+        with self._lock:
+            self._cache[id] = (revision, document)
+            self._cache.move_to_end(id)
+            while len(self._cache) > CACHED:
+                self._cache.popitem(last=False)
+
+    def _keep(self, path: Path) -> str:
+        """Copy a recording in, under its hash. Raises StoreError."""
+        try:
+            size = path.stat().st_size
+            with path.open("rb") as file:
+                digest = file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            raise StoreError(f"{path.name[:80]!r} cannot be read: {error.strerror}.") from error
+        limits = self._limits
+        if limits.recording_bytes is not None and size > limits.recording_bytes:
+            raise StoreError(f"{path.name[:80]!r} has {size} bytes; at most {limits.recording_bytes} are taken here.")
+        with self._transaction() as database:
+            if database.execute("SELECT 1 FROM recordings WHERE sha256 = ?", (digest,)).fetchone() is None:
+                held = database.execute("SELECT coalesce(sum(bytes), 0) FROM recordings").fetchone()[0]
+                if limits.total_bytes is not None and held + size > limits.total_bytes:
+                    raise StoreError(
+                        f"The store is full ({held} of {limits.total_bytes} bytes); delete some documents."
+                    )
+                target = self.recordings / f"{digest}{path.suffix.lower()[:8]}"
+                part = target.with_name(f".{secrets.token_hex(8)}.part")
+                try:
+                    shutil.copyfile(path, part)
+                    with part.open("rb+") as file:
+                        os.fsync(file.fileno())
+                    part.replace(target)
+                except OSError as error:
+                    part.unlink(missing_ok=True)
+                    raise StoreError(f"{path.name[:80]!r} cannot be kept: {error.strerror}.") from error
+                database.execute("INSERT INTO recordings VALUES (?, ?, ?, ?)", (digest, path.name, size, self._clock()))
+        return digest
+
+
+_ENTRY = """
+SELECT d.id, d.name, d.sha256, d.state, d.revision, u.label, r.label, d.summary, d.created, d.changed FROM documents d
+LEFT JOIN history hu ON hu.document = d.id AND hu.place = d.done - 1
+LEFT JOIN log u ON u.document = d.id AND u.revision = hu.revision
+LEFT JOIN history hr ON hr.document = d.id AND hr.place = d.done
+LEFT JOIN log r ON r.document = d.id AND r.revision = hr.revision
+"""
+
+
+def _entry(row: tuple) -> Entry:
+    summary = json.loads(row[7])
+    return Entry(*row[:7], summary["words"], summary["below"], summary["confidence"], *row[8:])
+
+
+def _summary(document: Document) -> str:
+    tier = document.first("words")
+    words = tier.segments if tier else ()
+    sure = [word.confidence for word in words if word.confidence is not None]
+    below = sum(not word.accepted and word.confidence is not None and word.confidence < 0.6 for word in words)
+    mean = sum(sure) / len(sure) if sure else None
+    return json.dumps({"words": len(words), "below": below, "confidence": mean})
+
+
+def _written(document: Document) -> str:
+    out = io.StringIO()
+    formats.write(document, out, format="json")
+    return out.getvalue()
