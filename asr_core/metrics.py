@@ -119,7 +119,11 @@ def milliseconds_apart(ours: Sequence[Word], theirs: Sequence[Word]) -> Apart:
 
 def boundary_errors(reference: Transcript, hypothesis: Transcript) -> BoundaryReport:
     """How far apart two transcripts place the words that both have."""
-    pairs = matched_words(reference, hypothesis)
+    return boundary_report(matched_words(reference, hypothesis))
+
+
+def boundary_report(pairs: Sequence[tuple[Word, Word]]) -> BoundaryReport:
+    """How far apart words lie that belong together."""
     nan = float("nan")
     if not pairs:
         return BoundaryReport(nan, nan, nan, nan, nan, nan, 0)
