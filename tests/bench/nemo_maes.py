@@ -38,7 +38,9 @@ def main() -> None:
     def decode(_: Any) -> dict[str, Any]:
         started = time.perf_counter()
         with torch.inference_mode():
-            found = search(x=encoded, out_len=lengths).to_hyps_list()
+            found = search(x=encoded, out_len=lengths)
+            # NeMo 3 also returns the state that a stream goes on from.
+            found = (found[0] if isinstance(found, tuple) else found).to_hyps_list()
         took = time.perf_counter() - started
         return {"seconds": took, "tokens": [[int(x) for x in one.y_sequence if int(x) != blank] for one in found]}
 
