@@ -69,9 +69,7 @@ class Settings:
             retention_hours=get.number("TOKENSCOPE_RETENTION_HOURS", 2.0 if mode == "hosted" else cls.retention_hours),
             max_documents=get.whole("TOKENSCOPE_MAX_DOCUMENTS", 1, 100_000, cls.max_documents),
             max_live=get.whole("TOKENSCOPE_MAX_LIVE", 1, 1000, 4 if mode == "hosted" else cls.max_live),
-            max_live_minutes=get.number(
-                "TOKENSCOPE_MAX_LIVE_MINUTES", 15 if mode == "hosted" else 120
-            ),
+            max_live_minutes=get.number("TOKENSCOPE_MAX_LIVE_MINUTES", 15 if mode == "hosted" else 120),
             host=get.text("GRADIO_SERVER_NAME", "0.0.0.0" if on_space else cls.host),
             port=get.whole("GRADIO_SERVER_PORT", 1, 65_535, 7860 if on_space else None),
         )
