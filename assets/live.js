@@ -159,9 +159,12 @@ parts.live = ({ root, element, props, trigger, server, watch }) => {
     play.disabled = device.disabled = clean.disabled = file.disabled = !isFree;
     fileNote.textContent = isFree ? "" : state.take?.isFile ? "Stop the file first" : "Stop the microphone first";
     fileNote.hidden = isFree;
-    for (const one of [listen, inspect, wav]) one.disabled = !isKept;
+    for (const one of [listen, inspect]) one.disabled = !isKept;
+    const isHere = stage === "done" && state.take?.copy && !state.take.copy.isEmpty();
+    wav.disabled = !isKept && !isHere;
     for (const one of saves) one.disabled = !isKept || !text.count();
-    afterNote.textContent = isKept ? "" : { idle: "Record something first", done: "Nothing was recorded" }[stage] ?? "Stop first";
+    const reasons = { idle: "Record something first", done: isHere ? "Only this page has the sound: save it" : "Nothing was recorded" };
+    afterNote.textContent = isKept ? "" : (reasons[stage] ?? "Stop first");
     sentences.playable(isKept);
     text.listen(stage === "listening");
     if (!isOn) meter.rest(stage === "idle" || stage === "done" ? "Not listening" : "");
@@ -211,23 +214,34 @@ parts.live = ({ root, element, props, trigger, server, watch }) => {
       return;
     }
     strip.start(take.source.rate);
+    take.copy = makeCopy(take.source.rate);
     take.sender = makeSender({
       rate: take.source.rate,
       send: (packet) => server.live_push([take.session, packet, take.known]),
       onAnswer: (answer) => update(take, answer),
       onTrouble: (trouble) => onTrouble(take, trouble),
     });
-    show(take.isOver ? "listening" : "listening");
+    show("listening");
+    stayAwake(take);
     for (const [pcm, at] of take.early.splice(0)) hear(take, pcm, at);
     refreshDevices();
     tick(take);
     if (take.isOver) end();
   }
 
+  /* A screen that goes dark takes the microphone away on phones. */
+  async function stayAwake(take) {
+    const lock = await navigator.wakeLock?.request("screen").catch(() => null);
+    if (!lock) return;
+    if (take.isOver || take !== state.take) lock.release();
+    else take.lock = lock;
+  }
+
   /* What is heard before the server has opened a session waits. */
   function hear(take, pcm, at) {
     if (!take.sender) return take.early.push([pcm, at]);
     watchForGap(take, pcm, at);
+    take.copy.push(pcm);
     take.sender.push(pcm, at);
     strip.push(pcm);
     meter.push(pcm);
@@ -282,6 +296,8 @@ parts.live = ({ root, element, props, trigger, server, watch }) => {
   async function end() {
     const { take } = state;
     if (!["listening", "paused"].includes(state.stage)) return void (take && (take.isOver = true));
+    take.isOver = true;
+    take.lock?.release();
     show("stopping");
     await take.source.stop();
     const arrived = await take.sender.finish();
@@ -306,6 +322,11 @@ parts.live = ({ root, element, props, trigger, server, watch }) => {
     }
     Object.assign(element.dataset, { sent: take.sender.state.sent, kept: answer.samples, packets: answer.next });
     showFigures(take);
+    const isOn = ["listening", "paused"].includes(state.stage);
+    if (answer.ended && isOn && !answer.full) {
+      say("warn", "The server heard nothing from this page for some minutes, so it ended the recording. What had come is kept.", "full");
+      end();
+    }
     if (stage === "done" && state.stage === "stopping") done(take, answer);
   }
 
@@ -313,7 +334,7 @@ parts.live = ({ root, element, props, trigger, server, watch }) => {
     take.document = element.dataset.document = answer.document;
     const { captured } = take.sender.state;
     if (answer.samples !== captured && !answer.full)
-      say("error", `${amount(captured - answer.samples)} samples did not reach the server.`, "lost");
+      say("error", `The last ${((captured - answer.samples) / take.source.rate).toFixed(1)} s did not reach the server.`, "lost");
     show("done");
   }
 
@@ -383,16 +404,27 @@ parts.live = ({ root, element, props, trigger, server, watch }) => {
 
   /* After it has been stopped. */
 
+  /* An answer of the server; where it cannot be had, Gradio's client gives nothing or fails. */
+  const ask = async (call, error) => (await call().catch(() => null)) ?? { error };
+
   async function saved(format) {
-    const answer = await server.live_save([state.take.session, format]).catch(() => ({ error: "The file could not be made." }));
+    const answer = await ask(() => server.live_save([state.take.session, format]), "The file could not be made.");
     afterNote.textContent = answer.error ?? "";
     return answer.error ? null : answer;
   }
 
   async function save(format) {
+    if (format === "wav" && !state.take.document) {
+      const address = URL.createObjectURL(state.take.copy.wav());
+      follow(address, "live.wav");
+      return void setTimeout(() => URL.revokeObjectURL(address), 60000);
+    }
     const made = await saved(format);
-    if (!made) return;
-    const link = h("a", { href: fileAddress(made.path), download: made.name, hidden: true });
+    if (made) follow(fileAddress(made.path), made.name);
+  }
+
+  function follow(href, name) {
+    const link = h("a", { href, download: name, hidden: true });
     root.append(link);
     link.click();
     link.remove();
@@ -420,7 +452,7 @@ parts.live = ({ root, element, props, trigger, server, watch }) => {
     afterNote.textContent = "Hearing all of it again…";
     let answer = null;
     do {
-      answer = await server.live_again(take.session).catch(() => ({ error: "The server cannot be reached. Try again." }));
+      answer = await ask(() => server.live_again(take.session), "The server cannot be reached. Try again.");
       if (answer.share) afterNote.textContent = `Hearing all of it again, ${Math.round(100 * answer.share)} %`;
     } while (!answer.error && !answer.document && take === state.take);
     if (take !== state.take) return;

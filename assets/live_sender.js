@@ -2,7 +2,7 @@
    the next one, so a slow server or connection means larger packets and never lost sound. A packet that got no answer is
    sent again as it was: the server takes each number once.
 
-   send(packet): the server function, with packet {number, pcm, age, last}; its answer has {next, samples} or {error}. */
+   send(packet): the server function, with packet {number, pcm, age, last}; its answer has {next, ended} or {error}. */
 
 const PACKET_SECONDS = 0.2;
 const PACKET_MOST = 10; /* seconds in one packet */
@@ -20,10 +20,11 @@ function makeSender({ rate, send, onAnswer, onTrouble }) {
   let whenOver;
   const over = new Promise((resolve) => (whenOver = resolve));
 
+  /* A tab in the background may bring many seconds at once. */
   function push(pcm, at) {
     state.captured += pcm.length;
-    blocks.push({ pcm, at });
     waiting += pcm.length;
+    for (let first = 0; first < pcm.length; first += rate) blocks.push({ pcm: pcm.subarray(first, first + rate), at });
     pump();
   }
 
@@ -70,13 +71,14 @@ function makeSender({ rate, send, onAnswer, onTrouble }) {
         return abort();
       }
       if (answer && answer.next > number) {
-        state.number++;
+        state.number = number + 1;
         state.sent += count;
         if (state.trouble) onTrouble("");
         state.trouble = 0;
         onAnswer(answer);
         break;
       }
+      if (answer?.ended) return whenOver(true); /* the server takes no more: it says why */
       state.trouble ||= Date.now();
       if (tries) onTrouble("connection");
       await new Promise((resolve) => {

@@ -4,6 +4,7 @@ const STRIP_SECONDS = 18;
 const STRIP_HOP = 0.01; /* seconds of one peak */
 const STRIP_HEIGHT = 72;
 const STRIP_WAVE = 60;
+const LARGEST_GAIN = 12; /* noise stays small */
 
 function makeStrip() {
   const canvas = h("canvas", { class: "ts-live-strip", role: "img", "aria-label": "Waveform of the last seconds" });
@@ -13,10 +14,12 @@ function makeStrip() {
   let rate = 16000;
   let captured = 0;
   let settled = 0;
+  let gain = 1;
   let isAsked = false;
 
   function start(newRate) {
     [peaks, dropped, open, captured, settled, rate] = [[], 0, null, 0, 0, newRate];
+    gain = LARGEST_GAIN;
     redraw();
   }
 
@@ -65,27 +68,43 @@ function makeStrip() {
     const middle = STRIP_WAVE / 2;
     g.fillStyle = theme.line;
     g.fillRect(0, middle, width, 1);
+    const begin = Math.max(0, Math.floor(toX(0)));
+    const columns = Array.from({ length: Math.max(0, Math.ceil(width) - begin) }, (_, i) => {
+      const time = captured - ((width - begin - i) / width) * span;
+      return column(time, time + span / width);
+    });
+    follow(columns);
     for (const [share, colour] of [
       [1, theme.wave],
       [0.45, theme.core],
     ]) {
       g.fillStyle = colour;
-      for (let x = Math.max(0, Math.floor(toX(0))); x < width; x++) {
-        const time = captured - ((width - x) / width) * span;
-        const first = Math.max(0, Math.floor(time / STRIP_HOP) - dropped);
-        const last = Math.max(first + 1, Math.ceil((time + span / width) / STRIP_HOP) - dropped);
-        let low = 0;
-        let high = 0;
-        for (const peak of peaks.slice(first, last)) {
-          low = Math.min(low, peak[0]);
-          high = Math.max(high, peak[1]);
-        }
-        const top = middle - high * (middle - 2) * share;
-        g.fillRect(x, top, 1, Math.max(1, (high - low) * (middle - 2) * share));
-      }
+      const scale = gain * (middle - 2) * share;
+      columns.forEach(([low, high], i) => g.fillRect(begin + i, middle - high * scale, 1, Math.max(1, (high - low) * scale)));
     }
     paintDraft(g, toX, width);
     paintTimes(g, width, span);
+  }
+
+  /* Lowest and highest sample between two times. */
+  function column(from, to) {
+    const first = Math.max(0, Math.floor(from / STRIP_HOP) - dropped);
+    const last = Math.min(peaks.length, Math.max(first + 1, Math.ceil(to / STRIP_HOP) - dropped));
+    let low = 0;
+    let high = 0;
+    for (let i = first; i < last; i++) {
+      if (peaks[i][0] < low) low = peaks[i][0];
+      if (peaks[i][1] > high) high = peaks[i][1];
+    }
+    return [low, high];
+  }
+
+  /* Let the loudest place in view nearly fill the strip; at once when it gets louder, slowly when it gets quieter. */
+  function follow(columns) {
+    let most = 0;
+    for (const [low, high] of columns) most = Math.max(most, -low, high);
+    const wanted = clamp(0.95 / Math.max(most, 1e-3), 1, LARGEST_GAIN);
+    gain = wanted < gain ? wanted : gain + (wanted - gain) * 0.05;
   }
 
   function paintDraft(g, toX, width) {

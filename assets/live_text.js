@@ -107,9 +107,16 @@ function makeLiveSentences(onPlay) {
   function put(index, [text, start, end, confidence]) {
     let entry = rows[index];
     if (!entry) {
-      const cells = { start: h("td", { class: "ts-figure" }), text: h("td", { class: "ts-sentence", dir: "auto" }) };
+      const cells = { start: h("span"), text: h("td", { class: "ts-sentence", dir: "auto" }) };
       cells.mark = h("span", { class: "ts-confidence" });
-      cells.row = h("tr", {}, cells.start, cells.text, h("td", { class: "ts-figure" }, cells.mark));
+      const play = h("button", { class: "ts-play", type: "button", "aria-label": "Play this sentence" }, icon("play"));
+      cells.row = h(
+        "tr",
+        {},
+        h("td", { class: "ts-figure" }, play, cells.start),
+        cells.text,
+        h("td", { class: "ts-figure" }, cells.mark),
+      );
       cells.row.addEventListener("click", () => String(getSelection()) || onPlay(rows[index].begin, rows[index].end));
       entry = rows[index] = cells;
       body.prepend(cells.row);

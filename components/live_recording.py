@@ -81,6 +81,11 @@ class Recording:
             self._grown.wait_for(lambda: self._ended or self.samples - first >= least, seconds)
             return self._read(first, min(most, self.samples - first))
 
+    def wait_for_end(self) -> None:
+        """Wait until no more packets are taken."""
+        with self._grown:
+            self._grown.wait_for(lambda: self._ended)
+
     def close(self) -> None:
         """Close the file; it stays where it is."""
         with self._grown:

@@ -43,7 +43,7 @@ LEAST, MOST = 0.1, 8.0
 #: Seconds of sound in one packet, at most.
 LONGEST_PACKET = 15.0
 #: Seconds without a word from the page after which a recording is ended, and kept.
-SILENT_PAGE = 600.0
+SILENT_PAGE = 180.0
 #: Sessions that have ended and can still be looked at.
 KEPT = 64
 
@@ -149,6 +149,7 @@ class LiveSession:
             "problem": self.problem,
             "next": self.recording.next,
             "samples": self.recording.samples,
+            "ended": self.recording.ended,
             "full": self.recording.full,
             "seconds": round(heard.seconds, 3),
             "settled": round(heard.settled, 3),
@@ -174,8 +175,7 @@ class LiveSession:
             log.exception("A live recording failed")
             self.problem = f"Something went wrong inside the app ({type(error).__name__}). See its log."
         try:
-            while not self.recording.ended:
-                self.recording.wait(self.recording.samples, self.recording.max_samples, 1.0)
+            self.recording.wait_for_end()
             self.stage = "finishing"
             self.recording.close()
             if not self._dropped.is_set() and self.recording.samples:
@@ -287,6 +287,18 @@ class LiveSessions:
             for key in sorted(over, key=lambda key: self._sessions[key].seen)[: max(0, len(over) - KEPT)]:
                 del self._sessions[key]
 
+    def sweep_every(self, seconds: float) -> threading.Thread:
+        """Sweep in the background for as long as the process lives."""
+
+        def run() -> None:
+            while True:
+                time.sleep(seconds)
+                self.sweep()
+
+        thread = threading.Thread(target=run, name="live sweep", daemon=True)
+        thread.start()
+        return thread
+
     def limit(self) -> str:
         """The longest recording, in words."""
         return hours(self.max_minutes)
@@ -307,6 +319,8 @@ class LiveSessions:
 def share_sound(document: Document) -> Path:
     """Put the recording as it came where the page may fetch it; for sound that this server has written itself."""
     path = document.folder / "exports" / document.source.name
+    if path.exists():
+        return path
     path.parent.mkdir(exist_ok=True)
     try:
         os.link(document.source, path)

@@ -41,4 +41,5 @@ class Services:
             max_sessions=settings.max_live,
             max_minutes=min(settings.max_live_minutes, settings.max_minutes),
         )
+        live.sweep_every(30.0)
         return cls(settings, documents, models, LanguageModels(settings.max_lm_mb), jobs, Trials(), live)

@@ -47,6 +47,7 @@ SCRIPTS = (
     "about.js",
     "microphone.js",
     "live_sender.js",
+    "live_copy.js",
     "live_strip.js",
     "live_text.js",
     "live.js",
