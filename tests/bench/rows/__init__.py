@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from tests.bench.rows import beam, encoder, greedy, hour, log_mel, maes, transcribe
+from tests.bench.rows import beam, encoder, greedy, hour, live, log_mel, maes, transcribe
 from tests.bench.table import Line
 
 ROWS: tuple[Callable[[], Iterable[Line]], ...] = (
@@ -15,4 +15,5 @@ ROWS: tuple[Callable[[], Iterable[Line]], ...] = (
     log_mel.rows,
     transcribe.rows,
     hour.rows,
+    live.rows,
 )
