@@ -1,0 +1,253 @@
+"""Token decoders of encoder-decoder models: greedy, sampling and beam search (Whisper's; Radford et al. 2022).
+
+A decoder is a value with functions: `update(state, logits)` gives the next state and whether all is done, `finalize`
+every candidate with its true score. Which candidate is best is the ranker's affair, not the search's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from asr_core.errors import DecodingError
+
+Tokens = tuple[int, ...]
+
+
+class Candidate(NamedTuple):
+    """One sequence: its tokens without the end, and the sum of their log-probs, the end's own included."""
+
+    tokens: Tokens
+    sum_log_prob: float
+
+
+class Step(NamedTuple):
+    """What the model is asked next.
+
+    Args:
+        tokens: (rows,) last token of each sequence; rows = audios x sequences of each.
+        sources: (rows,) row whose cache each one goes on from.
+    """
+
+    tokens: np.ndarray
+    sources: np.ndarray
+
+
+@dataclass(frozen=True)
+class GreedyState:
+    """Sequences of all rows, their scores, which are over, and the generator that samples."""
+
+    sequences: tuple[Tokens, ...]
+    sums: tuple[float, ...]
+    over: tuple[bool, ...]
+    random: np.random.Generator | None
+
+
+@dataclass(frozen=True)
+class GreedySearch:
+    """The best token at each step, or one drawn at random.
+
+    Args:
+        end: id of the token that ends a text.
+        temperature: 0 = the best; above, a draw from the distribution sharpened by 1 / temperature.
+        group: sequences drawn of each audio.
+    """
+
+    end: int
+    temperature: float = 0.0
+    group: int = 1
+
+    def __post_init__(self) -> None:
+        if not self.temperature >= 0:
+            raise DecodingError(f"temperature is a number from 0, not {self.temperature!r}.")
+
+    def start(self, audios: int, seed: int | None = None) -> GreedyState:
+        """The state before the first token; `seed` is this search's own."""
+        rows = audios * self.group
+        random = np.random.default_rng(seed) if self.temperature > 0 else None
+        return GreedyState(((),) * rows, (0.0,) * rows, (False,) * rows, random)
+
+    def update(self, state: GreedyState, logits: np.ndarray) -> tuple[GreedyState, Step, bool]:
+        """Take the logits (rows, V) of the next token.
+
+        Raises DecodingError where a row has NaN, or nothing that is possible.
+        """
+        log_probs = log_softmax(logits)
+        chosen = self._choose(log_probs, state)
+        taken = np.where(state.over, self.end, chosen)
+        gains = np.where(state.over, 0.0, log_probs[np.arange(len(taken)), taken])
+        grown = tuple(
+            s if over or t == self.end else (*s, int(t))
+            for s, over, t in zip(state.sequences, state.over, taken, strict=True)
+        )
+        sums = tuple(a + float(b) for a, b in zip(state.sums, gains, strict=True))
+        over = tuple(bool(t == self.end) for t in taken)
+        after = replace(state, sequences=grown, sums=sums, over=over)
+        return after, Step(taken.astype(np.int32), np.arange(len(taken))), all(over)
+
+    def finalize(self, state: GreedyState) -> list[list[Candidate]]:
+        """The sequences of each audio; one that was cut short has no end in its score."""
+        found = [Candidate(*pair) for pair in zip(state.sequences, state.sums, strict=True)]
+        return [found[first : first + self.group] for first in range(0, len(found), self.group)]
+
+    def _choose(self, log_probs: np.ndarray, state: GreedyState) -> np.ndarray:
+        if state.random is None:
+            return log_probs.argmax(-1)
+        # A Gumbel draw: the largest of log-probs with noise is distributed as their softmax.
+        noise = state.random.gumbel(size=log_probs.shape)
+        return (log_probs / self.temperature + noise).argmax(-1)
+
+
+@dataclass(frozen=True)
+class BeamState:
+    """The beams of all audios.
+
+    Args:
+        live: of each audio `size` sequences that go on, and their scores; minus infinity where there are fewer.
+        finished: of each audio the sequences that have ended, in order of finishing, with their scores.
+    """
+
+    live: tuple[tuple[tuple[Tokens, float], ...], ...]
+    finished: tuple[Mapping[Tokens, float], ...]
+
+
+@dataclass(frozen=True)
+class BeamSearch:
+    """Keep the `size` best sequences that go on, until enough have ended.
+
+    A sequence ends only if it is better than the last of the survivors. The search is over when
+    `round(size * patience)` have (Python's rounding; patience 0 counts as 1, as in openai-whisper).
+    """
+
+    end: int
+    size: int
+    patience: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.size < 1:
+            raise DecodingError(f"size is a whole number from 1, not {self.size!r}.")
+        if not self.patience >= 0:
+            raise DecodingError(f"patience is a number from 0, not {self.patience!r}.")
+
+    @property
+    def wanted(self) -> int:
+        """Sequences that must have ended."""
+        return max(1, round(self.size * (self.patience or 1.0)))
+
+    def start(self, audios: int) -> BeamState:
+        """The state before the first token."""
+        live = (((), 0.0), *(((), -np.inf),) * (self.size - 1))
+        return BeamState((live,) * audios, ({},) * audios)
+
+    def update(self, state: BeamState, logits: np.ndarray) -> tuple[BeamState, Step, bool]:
+        """Take the logits (audios * size, V) of the next token.
+
+        Raises DecodingError where a live row has NaN, or nothing that is possible.
+        """
+        alive = np.array([np.isfinite(score) for beams in state.live for _, score in beams])
+        values, ids = best_entries(logits, self.size + 1, alive)
+        return self.update_from(state, values, ids)
+
+    def update_from(self, state: BeamState, values: np.ndarray, ids: np.ndarray) -> tuple[BeamState, Step, bool]:
+        """The same from the `size + 1` best log-probs of each row and their ids, as a device may choose them."""
+        live, finished, tokens, sources = [], [], [], []
+        for audio, beams in enumerate(state.live):
+            first = audio * self.size
+            kept, ended, parents = self._extend(
+                beams, values[first : first + self.size], ids[first : first + self.size]
+            )
+            done = dict(state.finished[audio])
+            for sequence, score in ended:
+                if len(done) >= self.wanted:
+                    break
+                done.setdefault(sequence, score)
+            live.append(tuple(kept))
+            finished.append(done)
+            tokens += [sequence[-1] if sequence else self.end for sequence, _ in kept]
+            sources += [first + parent for parent in parents]
+        step = Step(np.array(tokens, np.int32), np.array(sources))
+        return BeamState(tuple(live), tuple(finished)), step, all(len(done) >= self.wanted for done in finished)
+
+    def finalize(self, state: BeamState) -> list[list[Candidate]]:
+        """Every candidate: those that ended in order of ending, then the best that did not, up to `size` in all."""
+        found = []
+        for beams, done in zip(state.live, state.finished, strict=True):
+            candidates = dict(done)
+            for sequence, score in sorted(beams, key=lambda beam: -beam[1]):
+                if len(candidates) >= self.size or not np.isfinite(score):
+                    break
+                candidates.setdefault(sequence, score)
+            found.append([Candidate(*pair) for pair in candidates.items()])
+        return found
+
+    def _extend(
+        self, beams: Sequence[tuple[Tokens, float]], values: np.ndarray, ids: np.ndarray
+    ) -> tuple[list[tuple[Tokens, float]], list[tuple[Tokens, float]], list[int]]:
+        """The survivors, what ended before the last of them, and the rows that the survivors come from."""
+        scores: dict[tuple[Tokens, int], tuple[float, int]] = {}
+        for row, (sequence, score) in enumerate(beams):
+            if np.isfinite(score):
+                for value, token in zip(values[row], ids[row], strict=True):
+                    if np.isfinite(value):
+                        scores[sequence, int(token)] = (score + float(value), row)
+        kept, ended, parents = [], [], []
+        for (sequence, token), (score, row) in sorted(scores.items(), key=lambda item: -item[1][0]):
+            if token == self.end:
+                ended.append((sequence, score))
+                continue
+            kept.append(((*sequence, token), score))
+            parents.append(row)
+            if len(kept) == self.size:
+                break
+        while len(kept) < self.size:
+            kept.append(((), -np.inf))
+            parents.append(0)
+        return kept, ended, parents
+
+
+def rank(candidates: Sequence[Candidate], length_penalty: float | None = None) -> int:
+    """Position of the best candidate.
+
+    Args:
+        length_penalty: None = by the mean log-prob a token; a number a = by sum / ((5 + length) / 6) ** a.
+    """
+
+    def value(candidate: Candidate) -> float:
+        length = len(candidate.tokens)
+        if length_penalty is None:
+            return candidate.sum_log_prob / length if length else -np.inf
+        return candidate.sum_log_prob / ((5 + length) / 6) ** length_penalty
+
+    return max(range(len(candidates)), key=lambda i: value(candidates[i]))
+
+
+def log_softmax(logits: np.ndarray) -> np.ndarray:
+    """(rows, V) to float64 log-probs; what is suppressed stays minus infinity. Raises DecodingError for NaN."""
+    logits = np.asarray(logits, np.float64)
+    best = logits.max(-1, keepdims=True)
+    if np.isnan(best).any() or not np.isfinite(best).all():
+        raise DecodingError("The model's scores are NaN, or every token is suppressed: there is nothing to choose.")
+    return logits - best - np.log(np.exp(logits - best).sum(-1, keepdims=True))
+
+
+def best_entries(logits: np.ndarray, count: int, rows: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """The largest log-probs of each row and their ids, the lowest id first among equals.
+
+    Args:
+        logits: (rows, V).
+        rows: (rows,) bool of those that count; the others give minus infinity.
+    Returns:
+        (rows, count) float64 and (rows, count) int64; count is at most V.
+    """
+    count = min(count, logits.shape[-1])
+    wanted = np.ones(len(logits), bool) if rows is None else rows
+    values = np.full((len(logits), count), -np.inf)
+    ids = np.zeros((len(logits), count), np.int64)
+    if wanted.any():
+        log_probs = log_softmax(logits[wanted])
+        ids[wanted] = np.argsort(-log_probs, axis=-1, kind="stable")[:, :count]
+        values[wanted] = np.take_along_axis(log_probs, ids[wanted], axis=-1)
+    return values, ids
