@@ -7,7 +7,7 @@
      change_comparison([id, change, known])   the same after {moved} (s), {pick: [difference, choice]},
                                               {reading: [column, index]}, {reference: {text} | {path, name} | null},
                                               {case, punctuation}; or {error}
-   Events to Python (compare_source): compare {count, preset}, preset {key}, new_audio {}, adopt {}
+   Events to Python (compare_source): opened {}, compare {count, preset}, preset {key}, new_audio {}, adopt {}
    Signals: "lab" (another comparison, or a change of it), "lab:current" (another difference is the one to judge),
    "lab:pointed" (words are under the pointer, here or in another card), "lab:error" (a sentence for a person). */
 
@@ -230,4 +230,7 @@ parts.compare_source = ({ root, props, trigger, watch }) => {
   watch("presets", showPresets);
   show();
   showPresets();
+  /* The tab has been opened, now or again, or the page has another model. */
+  window.addEventListener("tokenscope:compare", () => trigger("opened", {}));
+  trigger("opened", {});
 };

@@ -326,6 +326,7 @@ parts.compare_view = ({ root, element, props, server, trigger, watch }) => {
 
   function refresh() {
     if (!lab.data) return;
+    hookTimeline();
     const { id, revision, columns, differences, moved } = lab.data;
     const digits = columns.map((_, k) => k + 1);
     const keys = `${digits.slice(0, -1).join(", ")} or ${digits.at(-1)}`;
@@ -359,7 +360,6 @@ parts.compare_view = ({ root, element, props, server, trigger, watch }) => {
     },
     { plain, shifted: { N: () => goToNext(-1) } },
   );
-  hookTimeline();
   on("lab", refresh);
   on("lab:pointed", () => redraw(false));
   on("threshold", () => redraw());
@@ -381,8 +381,10 @@ function hookTimeline() {
       if (lab.data) lab.show(start, end);
     });
   };
-  const place = document.querySelector("#ts-compare-timeline");
-  if (place) new MutationObserver(hook).observe(place, { childList: true, subtree: true });
+  const place = document.querySelector("#ts-compare-result");
+  if (!place || place.dataset.hooked) return;
+  place.dataset.hooked = "yes";
+  new MutationObserver(hook).observe(place, { childList: true, subtree: true });
 }
 
 /* A canvas of the window's size at the screen's density, cleared. */

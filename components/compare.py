@@ -33,6 +33,8 @@ from components.uploads import uploaded_file
 TITLE = "Pick two decoders and press Compare."
 LEAD = "They hear one recording. Words that differ and boundaries that moved are marked, and you say which is right."
 LEAST, MOST = 2, len(LETTERS)
+#: Heard by assets/compare.js.
+ASK_AGAIN = "() => { window.dispatchEvent(new Event('tokenscope:compare')); }"
 
 
 @dataclass(frozen=True)
@@ -221,7 +223,7 @@ def build_compare_tab(services: Services, tab: gr.Tab, model: gr.State, transcri
     source = part(
         "compare_source",
         {},
-        events=("compare", "preset", "new_audio", "adopt"),
+        events=("opened", "compare", "preset", "new_audio", "adopt"),
         presets=presets.offered(heads),
         columns=[LEAST, MOST],
         adopt="",
@@ -332,6 +334,10 @@ def build_compare_tab(services: Services, tab: gr.Tab, model: gr.State, transcri
     source.new_audio(lambda: outputs_of(start_over()), None, outputs, **quick)
     source.adopt(on_adopt, transcribed, outputs, **quick)
     source.preset(on_preset, settings, [*models[:2], *decoders[:2]], trigger_mode="always_last", **quick)
-    tab.select(on_open, [document, transcribed, *settings], [*outputs, *decoders], **quick)
-    for changed in (model.change, *(one.input for one in models)):
-        changed(on_model, settings, [source, *decoders], trigger_mode="always_last", **quick)
+    source.opened(on_open, [document, transcribed, *settings], [*outputs, *decoders], **quick)
+    # An update that comes before the tab has been opened would make Gradio forget what the parts were made with, so
+    # these two only tell the page, whose parts ask in turn if they are there.
+    for happened in (tab.select, model.change):
+        happened(None, None, None, js=ASK_AGAIN, api_visibility="private")
+    for one in models:
+        one.input(on_model, settings, [source, *decoders], trigger_mode="always_last", **quick)

@@ -1,0 +1,315 @@
+"""A person compares decoders: the tiers, texts and table agree, and what they say is right is kept."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import shutil
+from html.parser import HTMLParser
+from pathlib import Path
+
+import jiwer
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+import asr_core
+
+ROOT = Path(__file__).parents[2]
+SAMPLES = ROOT / "assets" / "samples"
+NAME = "friday-meeting.flac"
+HOSTILE = (
+    "<img src=x onerror=window.hacked=1>",
+    "${window.hacked=1}",
+    "{{value}}",
+    "</script><script>window.hacked=1</script>",
+    "שלום",
+    "👩‍🔬",
+)
+
+
+@pytest.fixture(scope="module")
+def heard(demo: asr_core.Recognizer) -> asr_core.Comparison:
+    """What the heads of the embedded model hear in the sample, without the page."""
+    decodings = [asr_core.Greedy(head="tdt"), asr_core.Greedy(head="ctc")]
+    found = asr_core.compare(demo.decode_all(asr_core.read_audio(SAMPLES / NAME), decodings))
+    assert any(one.kind != "boundary" for one in found.differences), "the sample must have a word that differs"
+    return found
+
+
+def open_tab(page: Page, name: str | dict = NAME) -> None:
+    """Go to Compare and give it a recording."""
+    page.get_by_role("tab", name="Compare").click()
+    expect(page.get_by_text("Pick two decoders and press Compare.")).to_be_visible()
+    file = name if isinstance(name, dict) else SAMPLES / name
+    page.set_input_files("#ts-compare-start input[type=file]", file)
+    expect(button(page)).to_be_enabled()
+
+
+def button(page: Page) -> Locator:
+    return page.locator("#ts-compare-source .ts-primary")
+
+
+def compare(page: Page, preset: str | None = None) -> Locator:
+    """Choose a preset, press Compare, wait, and return the view."""
+    if preset:
+        page.get_by_label("Preset").select_option(label=preset)
+        page.wait_for_timeout(800)
+    button(page).click()
+    view = page.locator("#ts-compare-view[data-ready], #ts-compare-view [data-ready]").first
+    expect(view).to_be_visible(timeout=60_000)
+    expect(page.locator("#ts-compare-table tbody")).to_be_attached()
+    return view
+
+
+def rows(page: Page, kind: str = "") -> Locator:
+    return page.locator(f"#ts-compare-table tbody tr{kind}")
+
+
+WORDS = ":not([data-kind=boundary])"
+
+
+def test_marked_words_are_the_word_rows_of_the_table(page: Page, heard: asr_core.Comparison) -> None:
+    open_tab(page)
+    view = compare(page, "TDT vs CTC")
+    words = [one for one in heard.differences if one.kind != "boundary"]
+    expect(rows(page)).to_have_count(len(heard.differences))
+    expect(rows(page, WORDS)).to_have_count(len(words))
+    for k in range(2):
+        marked = page.locator(f"#ts-compare-texts [data-column='{k}'] [data-difference]")
+        expect(marked).to_have_count(len(words))
+        here = heard.transcripts[k].words
+        has = [here[one.readings[k]].text for one in words if one.readings[k] is not None]
+        assert [text for text in marked.all_inner_texts() if text != "–"] == has
+    on_tiers = [sum(one.readings[k] is not None for one in words) for k in range(2)]
+    expect(view).to_have_attribute("data-marks", ",".join(map(str, on_tiers)))
+    glance = page.locator("#ts-compare-glance")
+    expect(glance).to_contain_text(f"{100 * heard.summaries[0].word_error_rate:.1f} %")
+    expect(glance).to_contain_text("× real time")
+
+
+def test_a_click_on_a_row_plays_its_span_and_moves_the_view(page: Page, heard: asr_core.Comparison) -> None:
+    open_tab(page)
+    view = compare(page, "TDT vs CTC")
+    last = heard.differences[-1]
+    rows(page).last.click()
+    expect(view).to_have_attribute("data-played", re.compile(rf"^{last.start:.3f}:{last.end:.3f}:\d+$"))
+    samples = int(view.get_attribute("data-played").split(":")[2])
+    assert abs(samples - 16_000 * (last.end - last.start)) <= 1
+    a, b = map(float, view.get_attribute("data-view").split(":"))
+    assert a <= last.start and last.end <= b
+    expect(rows(page).last).to_have_class(re.compile("ts-selected"))
+
+
+def test_the_limit_of_moved_boundaries_is_a_field_and_the_table_sorts(page: Page, heard: asr_core.Comparison) -> None:
+    open_tab(page)
+    compare(page, "TDT vs CTC")
+    wide = asr_core.compare(heard.transcripts, moved=0.5)
+    field = page.get_by_label("Boundaries moved more than")
+    field.fill("500")
+    field.press("Enter")
+    expect(rows(page)).to_have_count(len(wide.differences))
+    field.fill("80")
+    field.press("Enter")
+    expect(rows(page)).to_have_count(len(heard.differences))
+    page.locator("[data-sort=shift]").click()
+    page.locator("[data-sort=shift]").click()
+    shifts = [abs(one.shift or 0) for one in heard.differences]
+    shown = [text.replace("−", "").replace("+", "") for text in rows(page).locator("td:nth-child(6)").all_inner_texts()]
+    assert [int(text.split()[0]) for text in shown] == sorted((round(1000 * s) for s in shifts), reverse=True)
+    with page.expect_download() as download:
+        page.click("[data-save=csv]")
+    with Path(download.value.path()).open(encoding="utf-8", newline="") as file:
+        assert len(list(csv.DictReader(file))) == len(heard.differences)
+
+
+def test_another_reading_goes_on_the_tier(page: Page, demo: asr_core.Recognizer) -> None:
+    best = demo.transcribe(SAMPLES / NAME, decoding=asr_core.Beam(size=5))
+    assert best.alternatives
+    open_tab(page)
+    view = compare(page)
+    expect(page.locator("#ts-compare-texts [data-column='1']")).to_have_text(spaced(best.text))
+    before = view.get_attribute("data-ready")
+    page.locator("#ts-compare-readings tbody tr").nth(1).click()
+    other = asr_core.compare([demo.transcribe(SAMPLES / NAME), best.alternatives[0]])
+    words = [one for one in other.differences if one.kind != "boundary"]
+    expect(rows(page, WORDS)).to_have_count(len(words))
+    on_tiers = [sum(one.readings[k] is not None for one in words) for k in range(2)]
+    expect(view).to_have_attribute("data-marks", ",".join(map(str, on_tiers)))
+    assert view.get_attribute("data-ready") != before
+
+
+def test_a_reference_gives_the_rate_of_jiwer(page: Page, heard: asr_core.Comparison) -> None:
+    open_tab(page)
+    compare(page, "TDT vs CTC")
+    right = "The meeting is on Friday, the tenth of December, at two in the morning. Add a table to my list."
+    page.get_by_role("textbox", name="The right text").fill(right)
+    results = page.locator(".ts-compare-results tbody tr")
+    expect(results).to_have_count(2)
+    for k, transcript in enumerate(heard.transcripts):
+        expect(results.nth(k)).to_contain_text(f"{100 * jiwer.wer(right, transcript.text):.1f} %")
+    expect(page.locator("#ts-compare-curve .main-svg").first).to_be_visible()
+
+
+def test_a_dropped_file_gives_boundary_errors(page: Page, heard: asr_core.Comparison, tmp_path: Path) -> None:
+    file = tmp_path / "right.TextGrid"
+    asr_core.formats.write(heard.transcripts[0], file)
+    open_tab(page)
+    compare(page, "TDT vs CTC")
+    page.set_input_files("#ts-compare-reference input[type=file]", file)
+    results = page.locator(".ts-compare-results tbody tr")
+    expect(results.nth(0)).to_contain_text("100 %")
+    expect(results.nth(0)).to_contain_text("0.0 %")
+    bad = tmp_path / "bad.TextGrid"
+    bad.write_text("not a TextGrid")
+    page.set_input_files("#ts-compare-reference input[type=file]", bad)
+    expect(page.locator("#ts-compare-reference .ts-problem")).to_contain_text("bad.TextGrid")
+
+
+def test_keys_go_to_differences_and_pick(page: Page, heard: asr_core.Comparison) -> None:
+    open_tab(page)
+    compare(page, "TDT vs CTC")
+    page.locator("#ts-compare-view .ts-align").focus()
+    page.keyboard.press("n")
+    expect(rows(page).nth(0)).to_have_class(re.compile("ts-selected"))
+    page.keyboard.press("2")
+    expect(rows(page).nth(0).locator("[data-pick='1']")).to_have_attribute("aria-pressed", "true")
+    page.keyboard.press("n")
+    page.keyboard.press("0")
+    expect(rows(page).nth(1).locator("[data-pick='-1']")).to_have_attribute("aria-pressed", "true")
+    rows(page, WORDS).first.locator("[data-pick='1']").click()
+    picks = page.locator("#ts-compare-picks")
+    expect(picks).to_contain_text(f"{len(heard.differences) - 3} left. Too few yet to call a winner.")
+    with page.expect_download() as download:
+        page.click("[data-reviewed=txt]")
+    at = next(one for one in heard.differences if one.kind == "substitution")
+    words = [word.text for word in heard.transcripts[0].words]
+    words[at.readings[0]] = heard.transcripts[1].words[at.readings[1]].text
+    assert Path(download.value.path()).read_text(encoding="utf-8").split() == words
+
+
+def test_partners_light_up_and_the_worst_moments_are_walked(page: Page, heard: asr_core.Comparison) -> None:
+    open_tab(page)
+    view = compare(page, "TDT vs CTC")
+    index, partner = next((i, j) for i, j in heard.partners[0] if i and j)
+    page.locator(f"[data-column='0'] [data-i='{index}']").hover()
+    expect(page.locator(f"[data-column='1'] [data-i='{partner}']")).to_have_class(re.compile("ts-pointed"))
+    moments = page.locator("#ts-compare-moments")
+    moments.get_by_role("button", name="Next").click()
+    expect(view).to_have_attribute("data-played", re.compile(r"\d+:\d"))
+    expect(moments.locator("li").nth(0)).to_have_class(re.compile("ts-selected"))
+    moments.get_by_role("button", name="Previous").click()
+    expect(moments.locator("li").last).to_have_class(re.compile("ts-selected"))
+
+
+def test_a_sentence_of_the_timeline_is_played(page: Page, heard: asr_core.Comparison) -> None:
+    open_tab(page)
+    view = compare(page, "TDT vs CTC")
+    chart = page.locator("#ts-compare-timeline")
+    expect(chart.locator(".main-svg").first).to_be_visible()
+    page.wait_for_timeout(500)
+    box = chart.locator(".bars .point path").first.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.wait_for_timeout(300)
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    sentence = heard.transcripts[0].sentences[0]
+    expect(view).to_have_attribute("data-played", re.compile(rf"^{sentence.start:.3f}:{sentence.end:.3f}:"))
+
+
+def test_four_decoders_and_the_recording_of_transcribe(page: Page, view) -> None:
+    page.set_input_files("input[type=file] >> nth=0", SAMPLES / "meeting-date.flac")
+    view.wait()
+    page.get_by_role("tab", name="Compare").click()
+    expect(page.locator("#ts-compare-source .ts-name")).to_have_text("meeting-date.flac")
+    for _ in range(2):
+        page.get_by_role("button", name="Add a decoder").click()
+    compare(page)
+    expect(page.locator("#ts-compare-texts .ts-card")).to_have_count(4)
+    expect(page.locator("#ts-compare-glance .ts-compare-speed tr")).to_have_count(4)
+
+
+def test_beam_with_a_language_model_asks_for_the_file(page: Page) -> None:
+    open_tab(page)
+    page.get_by_label("Preset").select_option(label="Beam vs beam + LM")
+    page.wait_for_timeout(800)
+    expect(page.locator("#ts-compare-B").get_by_role("button", name="Choose an ARPA file")).to_be_visible()
+    button(page).click()
+    expect(page.locator("#ts-compare-messages .ts-error")).to_contain_text("Choose its ARPA file in the settings of B")
+
+
+class Tags(HTMLParser):
+    """The tags and the text of a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.text = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_hostile_texts_are_text_and_so_they_are_in_the_report(page: Page, browser: Browser, tmp_path: Path) -> None:
+    page.locator("#ts-model input").fill(str(hostile_model(tmp_path)))
+    page.keyboard.press("Enter")
+    expect(page.locator("#ts-understands")).to_contain_text("hostile")
+    name = "<img src=x onerror=window.hacked=1>${window.hacked=1}{{value}}.flac"
+    open_tab(page, {"name": name, "mimeType": "audio/flac", "buffer": (SAMPLES / NAME).read_bytes()})
+    compare(page, "TDT vs CTC")
+    expect(page.locator("#ts-compare-source .ts-name")).to_have_text(name)
+    texts = page.locator("#ts-compare-texts").inner_text()
+    assert [piece for piece in HOSTILE if piece not in texts] == []
+    page.get_by_role("textbox", name="The right text").fill(" ".join(HOSTILE))
+    expect(page.locator(".ts-compare-results tbody tr")).to_have_count(2)
+    page.locator("[data-column='0'] .ts-w").nth(2).hover()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save report").click()
+    report = Path(download.value.path()).read_text(encoding="utf-8")
+    shown = Tags(report)
+    assert not shown.tags & {"img", "script", "link", "iframe"}
+    assert [piece for piece in (*HOSTILE, name) if piece not in shown.text] == []
+    saved = browser.new_page()
+    file = tmp_path / "report.html"
+    file.write_text(report, encoding="utf-8")
+    requests: list[str] = []
+    saved.on("request", lambda request: requests.append(request.url))
+    saved.goto(file.as_uri())
+    assert requests == [file.as_uri()]
+    assert saved.evaluate("window.hacked") is None
+    saved.close()
+    assert page.evaluate("window.hacked") is None
+    assert page.locator("img[src=x]").count() == 0
+
+
+def hostile_model(folder: Path) -> Path:
+    """The embedded model with other texts for its commonest pieces."""
+    model = folder / "hostile"
+    shutil.copytree(ROOT / "assets" / "demo_model", model)
+    (model / "tokenizer.model").unlink()
+    text = (model / "config.json").read_text(encoding="utf-8")
+    for old, new in zip(("▁the", "▁The", "▁is", "▁at", "▁on", "▁in"), HOSTILE, strict=True):
+        for quoted in {json.dumps(old), json.dumps(old, ensure_ascii=False)}:
+            text = text.replace(quoted, json.dumps("▁" + new))
+    (model / "config.json").write_text(text, encoding="utf-8")
+    return model
+
+
+def spaced(text: str) -> re.Pattern[str]:
+    """These words, whatever stands between them."""
+    return re.compile(r"^\s*" + r"\s+".join(map(re.escape, text.split())) + r"\s*$")
+
+
+def test_a_narrow_window_holds_the_comparison(app: str, browser: Browser) -> None:
+    context = browser.new_context(viewport={"width": 420, "height": 900})
+    page = context.new_page()
+    page.goto(app)
+    expect(page.locator("#ts-model input")).to_have_value(re.compile("demo", re.I))
+    open_tab(page)
+    compare(page)
+    page.wait_for_timeout(500)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 420
+    context.close()
