@@ -7,19 +7,17 @@ Everything takes a mask of valid frames: a recording encoded in a batch gives wh
 from __future__ import annotations
 
 import math
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import mlx.core as mx
 import mlx.nn as nn
 import numpy as np
 
+from asr_core.models.activations import sigmoid, silu
+from asr_core.models.attention import RelativeAttention, RelativePositions
 from asr_core.models.config import EncoderConfig
-
-#: Added to the score of a key that must not be seen; finite, so that a row without keys stays finite.
-HIDDEN = -1e9
-LOG2_E = math.log2(math.e)
-
-Length = TypeVar("Length", int, np.ndarray)
+from asr_core.models.masks import HIDDEN, frame_mask, within_context
+from asr_core.models.subsampling import Subsampling
 
 
 class ConformerEncoder(nn.Module):
@@ -94,80 +92,6 @@ class StreamCache(NamedTuple):
     frames: int
 
 
-class Subsampling(nn.Module):
-    """Strided convolutions that turn 2^n mel frames into one (NeMo's `ConvSubsampling`, "dw_striding").
-
-    The first convolution is full, the others are depthwise with a pointwise one after them. Padding is cleared before
-    every convolution, since biases make it non-zero.
-    """
-
-    def __init__(self, config: EncoderConfig) -> None:
-        super().__init__()
-        self.stages, self._causal = int(math.log2(config.subsampling)), config.causal_subsampling
-        channels = config.channels
-        self.conv = [StridedConv2d(1, channels, self._causal), nn.ReLU()]
-        for _ in range(1, self.stages):
-            self.conv += [DepthwiseConv2d(channels, self._causal), nn.Linear(channels, channels), nn.ReLU()]
-        bands = config.mels
-        for _ in range(self.stages):
-            bands = strided_length(bands, self._causal)
-        self.out = nn.Linear(channels * bands, config.width)
-
-    def __call__(self, features: mx.array, lengths: np.ndarray) -> tuple[mx.array, np.ndarray]:
-        """(batch, frames, mels) and (batch,) to (batch, frames / 2^stages, width) and (batch,)."""
-        x = features[..., None]
-        for layer in self.conv:
-            if not isinstance(layer, nn.ReLU):
-                x = _clear(x, lengths)
-            x = layer(x)
-            if isinstance(layer, StridedConv2d | DepthwiseConv2d):
-                lengths = strided_length(lengths, self._causal)
-        x = _clear(x, lengths)
-        batch, frames, bands, channels = x.shape
-        return self.out(x.transpose(0, 1, 3, 2).reshape(batch, frames, channels * bands)), lengths
-
-
-class StridedConv2d(nn.Module):
-    """3 x 3 convolution with stride 2 over (batch, frames, bands, channels).
-
-    Padding is 1 on all sides; causal 2 before and 1 behind, of frames and bands alike.
-    """
-
-    def __init__(self, channels_in: int, channels_out: int, causal: bool = False) -> None:
-        super().__init__()
-        self._causal = causal
-        self.weight = mx.zeros((channels_out, 3, 3, channels_in))
-        self.bias = mx.zeros((channels_out,))
-
-    def __call__(self, x: mx.array) -> mx.array:
-        if not self._causal:
-            return mx.conv2d(x, self.weight, stride=2, padding=1) + self.bias
-        return mx.conv2d(mx.pad(x, [(0, 0), (2, 1), (2, 1), (0, 0)]), self.weight, stride=2) + self.bias
-
-
-class DepthwiseConv2d(nn.Module):
-    """3 x 3 depthwise convolution with the stride and padding of `StridedConv2d`, as a sum of nine shifted products.
-
-    MLX's grouped convolution is slow on the CPU; shifted products are element-wise work that every back-end does well.
-    """
-
-    def __init__(self, channels: int, causal: bool = False) -> None:
-        super().__init__()
-        self._causal = causal
-        self.weight = mx.zeros((channels, 3, 3, 1))
-        self.bias = mx.zeros((channels,))
-
-    def __call__(self, x: mx.array) -> mx.array:
-        frames, bands = (strided_length(n, self._causal) for n in x.shape[1:3])
-        around = (2, 2) if self._causal else (1, 2)
-        x = mx.pad(x, [(0, 0), around, around, (0, 0)])
-        out = self.bias
-        for i in range(3):
-            for j in range(3):
-                out = out + x[:, i : i + 2 * frames : 2, j : j + 2 * bands : 2] * self.weight[:, i, j, 0]
-        return out
-
-
 class ConformerLayer(nn.Module):
     """Half feed-forward, self-attention, convolution, half feed-forward, each a residual after its own norm."""
 
@@ -216,48 +140,6 @@ class FeedForward(nn.Module):
 
     def __call__(self, x: mx.array) -> mx.array:
         return self.linear2(silu(self.linear1(x)))
-
-
-class RelativeAttention(nn.Module):
-    """Multi-head attention with relative positions (Dai et al. 2019, "Transformer-XL")."""
-
-    def __init__(self, config: EncoderConfig) -> None:
-        super().__init__()
-        width, self.heads = config.width, config.heads
-        self.linear_q = nn.Linear(width, width, bias=config.bias)
-        self.linear_k = nn.Linear(width, width, bias=config.bias)
-        self.linear_v = nn.Linear(width, width, bias=config.bias)
-        self.linear_out = nn.Linear(width, width, bias=config.bias)
-        self.linear_pos = nn.Linear(width, width, bias=False)
-        self.pos_bias_u = mx.zeros((config.heads, width // config.heads))
-        self.pos_bias_v = mx.zeros((config.heads, width // config.heads))
-
-    def __call__(
-        self, x: mx.array, positions: mx.array, hidden: mx.array | None, heard: mx.array | None = None
-    ) -> mx.array:
-        """
-        Args:
-            x: (batch, T, width).
-            positions: (2K - 1, width) embeddings of the distances K - 1 .. -(K - 1) of K keys.
-            hidden: what broadcasts to (batch, heads, T, K), 0 or a large negative number; None = every key is seen.
-            heard: (batch, K - T, width) frames before `x` that are keys, too; None where K = T.
-        """
-        batch, frames, width = x.shape
-        q = self.linear_q(x).reshape(batch, frames, self.heads, -1)
-        keys = x if heard is None else mx.concatenate([heard, x], axis=1)
-        k, v, p = (self._split(y) for y in (self.linear_k(keys), self.linear_v(keys), self.linear_pos(positions)[None]))
-        scale = 1 / math.sqrt(width // self.heads)
-        by_content = (q + self.pos_bias_u).transpose(0, 2, 1, 3)
-        by_position = (q + self.pos_bias_v).transpose(0, 2, 1, 3)
-        bias = relative_shift((by_position * scale) @ p.swapaxes(-1, -2), keys.shape[1])
-        if hidden is not None:
-            bias = bias + hidden
-        out = attend(by_content, k, v, scale, bias)
-        return self.linear_out(out.transpose(0, 2, 1, 3).reshape(batch, frames, width))
-
-    def _split(self, x: mx.array) -> mx.array:
-        batch, frames, width = x.shape
-        return x.reshape(batch, frames, self.heads, width // self.heads).transpose(0, 2, 1, 3)
 
 
 class ConvolutionModule(nn.Module):
@@ -323,90 +205,3 @@ class FrozenBatchNorm(nn.Module):
     def __call__(self, x: mx.array) -> mx.array:
         scale = self.weight * mx.rsqrt(self.running_var + self.eps)
         return x * scale + (self.bias - self.running_mean * scale)
-
-
-class RelativePositions:
-    """Sinusoidal embeddings of the distances n .. -n, kept for the longest recording so far."""
-
-    def __init__(self, width: int) -> None:
-        self._rates = np.exp(np.arange(0, width, 2) * -(math.log(10_000) / width))
-        self._reach = -1
-
-    def __call__(self, frames: int) -> mx.array:
-        """(2 * frames - 1, width) float32: distances frames - 1 down to -(frames - 1)."""
-        if frames - 1 > self._reach:
-            self._reach = max(frames - 1, 1023)
-            angles = np.arange(self._reach, -self._reach - 1, -1)[:, None] * self._rates
-            table = np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(len(angles), -1)
-            self._table = mx.array(table.astype(np.float32))
-            mx.eval(self._table)
-        middle = self._reach
-        return self._table[middle - frames + 1 : middle + frames]
-
-
-def sigmoid(x: mx.array) -> mx.array:
-    """1 / (1 + e^-x)."""
-    return 1 / (1 + mx.power(2.0, x * -LOG2_E)) if _powers_are_faster(x) else mx.sigmoid(x)
-
-
-def silu(x: mx.array) -> mx.array:
-    """x * sigmoid(x)."""
-    return x / (1 + mx.power(2.0, x * -LOG2_E)) if _powers_are_faster(x) else nn.silu(x)
-
-
-def attend(q: mx.array, k: mx.array, v: mx.array, scale: float, bias: mx.array) -> mx.array:
-    """Softmax attention, (batch, heads, T, width) each; `bias` (batch, heads, T, T) is added to the scaled scores."""
-    if not _powers_are_faster(q):
-        return mx.fast.scaled_dot_product_attention(q, k, v, scale=scale, mask=bias)
-    scores = ((q * scale) @ k.swapaxes(-1, -2) + bias) * LOG2_E
-    weights = mx.power(2.0, scores - scores.max(-1, keepdims=True))
-    return (weights @ v) / weights.sum(-1, keepdims=True)
-
-
-def _powers_are_faster(x: mx.array) -> bool:
-    """MLX's CPU backend takes exponentials two to three times slower than powers of two, sigmoid and softmax with them.
-
-    Metal has fused kernels; numbers of 16 bits need them to keep their precision.
-    """
-    return x.dtype == mx.float32 and mx.default_device().type == mx.DeviceType.cpu
-
-
-def relative_shift(scores: mx.array, keys: int) -> mx.array:
-    """Turn scores by distance into scores by key: out[.., i, j] = scores[.., i, (T - 1) - i + j].
-
-    Args:
-        scores: (batch, heads, T, 2K - 1) of the last T of K frames, the first column the largest distance.
-        keys: K.
-    Returns:
-        (batch, heads, T, K), a view: a step along the keys is one distance, a step along the queries one back.
-    """
-    batch, heads, frames, distances = scores.shape
-    strides = (heads * frames * distances, frames * distances, distances - 1, 1)
-    return mx.as_strided(mx.contiguous(scores), (batch, heads, frames, keys), strides, offset=frames - 1)
-
-
-def within_context(frames: int, left: int, right: int, style: str) -> np.ndarray:
-    """(frames, frames) True where a frame may see another (NeMo's `att_context_style`)."""
-    query, key = np.arange(frames)[:, None], np.arange(frames)[None]
-    if style == "regular":
-        return (key >= query - left) & (key <= query + right)
-    chunk = right + 1
-    back = query // chunk - key // chunk
-    return (back >= 0) & (back <= left // chunk)
-
-
-def frame_mask(lengths: np.ndarray, frames: int) -> mx.array | None:
-    """(batch, frames) True on valid frames; None where every frame of every item is valid."""
-    if (lengths >= frames).all():
-        return None
-    return mx.array(np.arange(frames) < lengths[:, None])
-
-
-def strided_length(length: Length, causal: bool = False) -> Length:
-    """Frames after a convolution of kernel 3, stride 2, and padding 1, or 2 and 1 where it is causal; 0 stays 0."""
-    return length // 2 + (length > 0) if causal else (length + 1) // 2
-
-
-def _clear(x: mx.array, lengths: np.ndarray) -> mx.array:
-    valid = frame_mask(lengths, x.shape[1])
-    return x if valid is None else mx.where(valid[:, :, None, None], x, 0)

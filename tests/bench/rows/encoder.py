@@ -10,7 +10,8 @@ import numpy as np
 from mlx.utils import tree_flatten, tree_unflatten
 
 from asr_core.models.config import EncoderConfig
-from asr_core.models.conformer import ConformerEncoder, strided_length
+from asr_core.models.conformer import ConformerEncoder
+from asr_core.models.subsampling import strided_length
 from tests.bench.measuring import in_turn, timed
 from tests.bench.table import Line, seconds
 
