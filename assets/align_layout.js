@@ -8,8 +8,9 @@ const FOLDED_HEIGHT = 10;
 /* Narrower than this in the median, a tier folds; narrower than this, an item has no text. */
 const READABLE = 14;
 
-/* Lay out the rows for a window [a, b] seconds, `width` pixels and the layers that are shown. */
-function layOut({ a, b, width, layers, document }) {
+/* Lay out the rows for a window [a, b] seconds, `width` pixels, the layers that are shown, and [name, height, gap] of
+   what the inside view adds. */
+function layOut({ a, b, width, layers, document, inside = [] }) {
   const x0 = isNarrow() ? 0 : GUTTER;
   const view = { a, b, x0, x1: width, width, rows: {}, folded: {}, scale: (width - x0) / (b - a) };
   let y = 0;
@@ -21,6 +22,7 @@ function layOut({ a, b, width, layers, document }) {
   place("ruler", 20);
   if (layers.waveform) place("waveform", 92, 4);
   if (layers.spectrogram) place("spectrogram", isNarrow() ? 72 : 120, 2);
+  for (const [name, height, gap] of inside) place(name, height, gap);
   view.signalsEnd = y;
   place("marks", 8);
   for (const tier of TIERS) {

@@ -14,6 +14,8 @@ const KEYS = [
   ["Zoom in, out", "+ −"],
   ["Show all", "0"],
   ["Zoom at the pointer", "Ctrl wheel"],
+  ["Look inside", "I"],
+  ["Frame before, after", ", ."],
   ["These keys", "?"],
 ];
 const RATES = [0.25, 0.5, 0.75, 1, 1.25, 1.5, 2];

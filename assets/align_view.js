@@ -6,6 +6,7 @@
    Server functions:
      load_document([doc, known])                  the columns of a recording; peaks are null if `known` is its audio
      spectrogram_tile([doc, start, end, width, height, top])
+     inside_tile([doc, revision, number, head])   of inside_tiles.js
    Value: {doc, revision} or null.
    Left on the element for tests: data-ready "doc:revision", data-played "start:end:samples", data-view "a:b",
    data-draw (ms of the last painting). */
@@ -52,6 +53,22 @@ parts.align = ({ root, element, props, server, trigger, watch }) => {
   });
   const menu = buildLayersMenu(state, () => redraw());
   toolbar.layers.after(menu);
+  const inside = makeInside({
+    server,
+    element,
+    plot,
+    overlay,
+    state,
+    act: {
+      redraw,
+      say,
+      reveal: (start, end) => reveal(start, end),
+      time: () => player.state.time,
+      opened: () => card.hide(),
+    },
+  });
+  toolbar.layers.parentNode.before(inside.toggle);
+  menu.append(inside.choice);
   const frame = h(
     "div",
     {
@@ -102,7 +119,8 @@ parts.align = ({ root, element, props, server, trigger, watch }) => {
 
   function paintBase(doc, width) {
     isBaseStale = false;
-    const view = layOut({ a: state.a, b: state.b, width, layers: state.layers, document: doc });
+    const rows = inside.rows(doc, state.a, state.b);
+    const view = layOut({ a: state.a, b: state.b, width, layers: state.layers, document: doc, inside: rows });
     state.view = view;
     const g = context(base, width, view.height);
     context(overlay, width, view.height);
@@ -112,6 +130,7 @@ parts.align = ({ root, element, props, server, trigger, watch }) => {
     drawRuler(g, view);
     drawWaveform(g, view, doc, closeUp.get(), gain);
     drawSpectrogram(g, view, tiles.list(), state.top);
+    inside.draw(g, view, doc);
     g.save();
     g.beginPath();
     g.rect(view.x0, 0, view.x1 - view.x0, view.height);
@@ -142,6 +161,7 @@ parts.align = ({ root, element, props, server, trigger, watch }) => {
     g.clearRect(0, 0, overlay.width, overlay.height);
     if (page.selection) drawSelection(g, view, page.selection);
     if (state.hover) drawHover(g, view, state.hover.tier, doc.tiers[state.hover.tier], state.hover.index);
+    inside.drawOverlay(g, view);
     drawPlayhead(g, view, player.state.time, doc.duration);
   }
 
@@ -166,6 +186,7 @@ parts.align = ({ root, element, props, server, trigger, watch }) => {
     changed: () => {
       hover(null);
       hideCard();
+      inside.hide();
       redraw();
     },
     anchor: () => {
@@ -283,6 +304,7 @@ parts.align = ({ root, element, props, server, trigger, watch }) => {
     clearTimeout(cardTimer);
     cardTimer = setTimeout(() => {
       if (!state.view?.rows[tier]) return;
+      inside.hide(true);
       card.show(tier, index);
       placeCard(card.node, state.view, plot, tier, index);
     }, wait);
@@ -404,7 +426,7 @@ parts.align = ({ root, element, props, server, trigger, watch }) => {
   /* Wiring. */
 
   const drag = connectPointer({ overlay, plot, state, player, setView, pan, zoom, seek, select, hover });
-  connectKeys(frame, {
+  const actions = {
     toggle,
     toggleLoop,
     stepRate,
@@ -422,7 +444,8 @@ parts.align = ({ root, element, props, server, trigger, watch }) => {
       return play(page.selection.start, page.selection.end);
     },
     playWindow: () => play(state.a, state.b),
-  });
+  };
+  connectKeys(frame, actions, { plain: inside.keys });
   on("threshold", () => {
     if (!page.document) return;
     showCounts();

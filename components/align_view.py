@@ -11,6 +11,7 @@ import numpy as np
 
 from asr_core import Transcript, spectrogram
 from components.documents import Document, Documents, UnknownDocumentError
+from components.inside import Inside
 from components.part import part
 from components.readings import readings_of
 
@@ -18,7 +19,7 @@ from components.readings import readings_of
 TILE_WIDTH, TILE_HEIGHT = 1600, 256
 
 
-def build_align_view(documents: Documents) -> gr.HTML:
+def build_align_view(documents: Documents, inside: Inside) -> gr.HTML:
     """The view; its value is `value_of(document)`, or None for nothing.
 
     Events: "shown" {doc, revision, threshold, dark} and "reopen" {doc}.
@@ -34,8 +35,14 @@ def build_align_view(documents: Documents) -> gr.HTML:
         document = _find(documents, key)
         return None if document is None else tile_of(document, *frame)
 
+    def inside_tile(request: Any) -> dict[str, Any] | None:
+        return inside.tile(*items(request, 4))
+
     return part(
-        "align", events=("shown", "reopen"), server_functions=(load_document, spectrogram_tile), elem_id="ts-align"
+        "align",
+        events=("shown", "reopen"),
+        server_functions=(load_document, spectrogram_tile, inside_tile),
+        elem_id="ts-align",
     )
 
 

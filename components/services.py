@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from components.documents import Documents
+from components.inside import Inside
 from components.jobs import Jobs
 from components.language_models import LanguageModels
 from components.live_sessions import LiveSessions
@@ -15,7 +16,9 @@ from components.trials import Trials
 
 @dataclass(frozen=True)
 class Services:
-    """The host's settings, recordings, models of both kinds, the work that is going on, comparisons, and live sound."""
+    """The host's settings, recordings, models of both kinds, the work that is going on, comparisons, live sound, and
+    looks inside.
+    """
 
     settings: Settings
     documents: Documents
@@ -24,6 +27,7 @@ class Services:
     jobs: Jobs
     trials: Trials
     live: LiveSessions
+    inside: Inside
 
     @classmethod
     def start(cls, settings: Settings) -> Services:
@@ -42,4 +46,5 @@ class Services:
             max_minutes=min(settings.max_live_minutes, settings.max_minutes),
         )
         live.sweep_every(30.0)
-        return cls(settings, documents, models, LanguageModels(settings.max_lm_mb), jobs, Trials(), live)
+        language_models, inside = LanguageModels(settings.max_lm_mb), Inside(documents, models)
+        return cls(settings, documents, models, language_models, jobs, Trials(), live, inside)

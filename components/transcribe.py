@@ -257,7 +257,7 @@ def build_transcribe_tab(services: Services, model: gr.State) -> TranscribeParts
                 reason = part("line", NO_AUDIO, elem_id="ts-reason", elem_classes="ts-only-empty")
             understands = part("note", "", elem_id="ts-understands")
     with gr.Column(elem_id="ts-result"):
-        align = build_align_view(services.documents)
+        align = build_align_view(services.documents, services.inside)
         with gr.Row(elem_id="ts-columns"):
             with gr.Column():
                 part("text", elem_id="ts-text")
