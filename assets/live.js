@@ -177,7 +177,7 @@ parts.live = ({ root, element, props, trigger, server, watch }) => {
     const node = h(
       "div",
       { class: `ts-message ts-${kind}`, role: kind === "error" ? "alert" : "status", "data-key": key },
-      icon(kind),
+      icon(kind === "info" ? "info" : "warn"),
       h("span", { class: "ts-grow" }, words),
       close,
     );

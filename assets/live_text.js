@@ -113,7 +113,7 @@ function makeLiveSentences(onPlay) {
       cells.row = h(
         "tr",
         {},
-        h("td", { class: "ts-figure" }, play, cells.start),
+        h("td", { class: "ts-figure" }, h("div", { class: "ts-live-start" }, play, cells.start)),
         cells.text,
         h("td", { class: "ts-figure" }, cells.mark),
       );

@@ -16,6 +16,7 @@ import asr_core
 from asr_core import formats
 from components.documents import UnknownDocumentError
 from components.downloads import FORMATS, SUFFIXES
+from components.header import understands
 from components.jobs import Request
 from components.live_difference import difference_of
 from components.live_sessions import LiveSession, LiveSessions, share_sound
@@ -110,12 +111,12 @@ def build_live_beside(services: Services) -> None:
     part("live_beside", server_functions=(live_beside,), elem_id="ts-live-beside")
 
 
-def build_live_tab(services: Services, model: gr.State, understands: gr.HTML) -> None:
+def build_live_tab(services: Services, model: gr.State, note_of_model: gr.HTML) -> None:
     """Build the tab's contents; call it inside the tab.
 
     Args:
         model: state that holds the source of the model in use.
-        understands: the note on what it can be expected to understand.
+        note_of_model: what it can be expected to understand, in Transcribe; the tab says the same.
     """
     live = services.live
 
@@ -158,7 +159,8 @@ def build_live_tab(services: Services, model: gr.State, understands: gr.HTML) ->
         sample = sample_at(index)
         return "" if sample is None else base64.b64encode(sample.path.read_bytes()).decode("ascii")
 
-    note = part("note", "", elem_id="ts-live-understands")
+    listed = {info.source: understands(info) for info in asr_core.list_models()}
+    note = part("note", listed.get(services.settings.model, ""), elem_id="ts-live-understands")
     value = {
         "samples": [{"name": one.path.name, "seconds": one.seconds} for one in samples()],
         "formats": [{"format": name, "name": label} for name, label, _ in FORMATS],
@@ -178,7 +180,7 @@ def build_live_tab(services: Services, model: gr.State, understands: gr.HTML) ->
 
     quick: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private", "queue": False}
     page.open(on_open, model, page, **quick)
-    understands.change(lambda text: text, understands, note, **quick)
+    note_of_model.change(lambda text: text, note_of_model, note, **quick)
 
 
 def _items(request: Any, count: int) -> list[Any]:

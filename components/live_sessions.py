@@ -253,7 +253,7 @@ class LiveSessions:
             going_on = sum(session.stage != "done" for session in self._sessions.values())
             if going_on >= self._max_sessions:
                 raise asr_core.AudioError(
-                    f"{going_on} people are recording here now, the most that this server takes. Try again in a while."
+                    f"This server takes no more live recordings at once than {self._max_sessions}. Try again later."
                 )
             session = LiveSession(
                 path=self._folder / f"{secrets.token_hex(12)}.wav",

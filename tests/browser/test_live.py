@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect
 
 import asr_core
 from components.live_sessions import PAUSE, WINDOW
@@ -46,6 +46,15 @@ def slow_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
+def small_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Address of an app that takes three seconds of one person."""
+    with running_app(
+        tmp_path_factory.mktemp("small"), TOKENSCOPE_MAX_LIVE="1", TOKENSCOPE_MAX_LIVE_MINUTES="0.05"
+    ) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
 def tone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Fifteen seconds of the stepped tone, at 48 kHz."""
     rate, steps = 48_000, 60
@@ -71,6 +80,7 @@ class Live:
         self.page = page
         self.problems: list[str] = []
         page.on("pageerror", lambda error: self.problems.append(str(error)))
+        page.on("console", self._note)
         self.part = page.locator("#ts-live [data-stage], #ts-live[data-stage]").first
 
     def open(self, address: str) -> Live:
@@ -79,6 +89,10 @@ class Live:
         self.page.get_by_role("tab", name="Live").click()
         self.wait("idle")
         return self
+
+    def _note(self, said: ConsoleMessage) -> None:
+        if said.type == "error" and "Failed to load resource" not in said.text:
+            self.problems.append(said.text)
 
     def wait(self, stage: str) -> Live:
         expect(self.part).to_have_attribute("data-stage", stage, timeout=60_000)
@@ -204,6 +218,29 @@ def test_every_sample_arrives_in_order(
         assert page.number("packets") < 12  # what waits goes together
 
 
+def test_a_page_that_stands_still_loses_nothing(live: Open, tone: Path, tmp_path: Path) -> None:
+    """The page's script is blocked, as it is in a tab that sleeps; a pause is not recorded."""
+    page = live(sound=tone).press("Start").wait("listening")
+    page.page.wait_for_timeout(1000)
+    page.page.evaluate("() => { const end = Date.now() + 3000; while (Date.now() < end); }")
+    page.page.wait_for_timeout(1000)
+    page.press("Pause").wait("paused")
+    page.page.wait_for_timeout(300)
+    before = page.number("captured")
+    page.page.wait_for_timeout(1200)
+    assert page.number("captured") == before
+    page.press("Go on").wait("listening")
+    page.page.wait_for_timeout(1000)
+    page.press("Stop").wait("done")
+    samples = page.check(tmp_path)
+    assert len(samples) > before
+    rate = asr_core.probe(tmp_path / "got.wav").sample_rate
+    steps = steps_of(samples[:before], rate)
+    assert len(steps) >= 16
+    assert all(after == step + 1 for (step, _), (after, _) in pairwise(steps[:-1]))
+    assert all(length == pytest.approx(STEP, abs=0.031) for _, length in steps[1:-2])
+
+
 def test_speech_becomes_text(live: Open, demo: asr_core.Recognizer, speech: Path, tmp_path: Path) -> None:
     page = live(sound=speech).press("Start").wait("listening")
     expect(page.part.locator(".ts-live-draft")).to_contain_text("meeting")
@@ -270,6 +307,27 @@ def test_a_lost_connection_loses_nothing(live: Open, demo: asr_core.Recognizer, 
     page.wait("done")
     page.check(tmp_path)
     assert page.text == streamed(demo, tmp_path / "got.wav")
+
+
+def test_the_page_keeps_what_a_server_forgets(live: Open, tmp_path: Path) -> None:
+    page = live().play("friday-meeting.flac").heard_for(2.0, 16_000)
+    page.page.route("**/component_server**", lambda route: route.fulfill(json={"error": "No longer kept here."}))
+    page.wait("done")
+    expect(page.part.get_by_role("alert")).to_contain_text("No longer kept here.")
+    path = page.sound(tmp_path)
+    assert len(asr_core.read_audio(path)) == page.number("captured") > 2.0 * 16_000
+
+
+def test_a_server_says_what_it_does_not_take(live: Open, small_app: str, tmp_path: Path) -> None:
+    page, other = live(small_app), live(small_app)
+    page.play("friday-meeting.flac")
+    other.part.locator("section", has_text="No microphone?").get_by_role("button", name="Play").click()
+    expect(other.part.get_by_role("alert")).to_contain_text("takes no more live recordings at once than 1")
+    other.wait("idle")
+    page.wait("done")
+    expect(page.part).to_contain_text("so this one was ended. All of it is kept.")
+    assert len(asr_core.read_audio(page.sound(tmp_path))) == 3 * 16_000
+    assert not page.problems, page.problems
 
 
 def test_pause_and_go_on(live: Open, demo: asr_core.Recognizer, samples: Path, tmp_path: Path) -> None:

@@ -218,7 +218,7 @@ def test_nothing_is_kept_of_what_is_dropped_or_empty(
 def test_a_server_takes_so_many_at_once(tmp_path: Path, demo: asr_core.Recognizer) -> None:
     live = sessions(tmp_path, demo, max_sessions=1)
     first = live.open("demo", RATE)
-    with pytest.raises(asr_core.AudioError, match="1 people are recording here now"):
+    with pytest.raises(asr_core.AudioError, match="takes no more live recordings at once than 1"):
         live.open("demo", RATE)
     first.drop()
     finished(first)
@@ -296,3 +296,13 @@ def test_the_difference_shows_both_texts() -> None:
     assert shown["live"] == [["the", "same"], ["clean", "other"], ["bag", "same"], ["", "missing"]]
     assert shown["whole"] == [["the", "same"], ["green", "other"], ["bag", "same"], ["today", "extra"]]
     assert (shown["words"], shown["differ"]) == (4, 2)
+
+
+def test_a_stream_says_up_to_where_its_text_is_final(demo: asr_core.Recognizer, clip: np.ndarray) -> None:
+    with demo.stream(window=WINDOW) as stream:
+        for first in range(0, len(clip), 8000):
+            update = stream.feed(clip[first : first + 8000], RATE)
+            assert 0 <= update.settled <= max(0.0, update.seconds - WINDOW.right)
+            assert all(token.start >= update.settled for token in update.draft.tokens)
+            assert all(word.start < update.settled for word in update.final.words)
+        assert update.settled >= update.seconds - WINDOW.right - WINDOW.chunk - 0.2
