@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from asr_core.alignment import Hypothesis, Transcript
+from asr_core.errors import DecodingError
 from asr_core.longform import Chunking, Window, windows
 from asr_core.models.host import log_softmax
 from asr_core.models.transducer import Transducer
+
+if TYPE_CHECKING:
+    from asr_core.recognizer import Recognizer
 
 #: Entries of the vocabulary that are listed for a frame.
 TOP = 5
@@ -62,6 +68,36 @@ class FrameScores:
     def times(self) -> np.ndarray:
         """(frames,) seconds at which each frame starts."""
         return (self.first + np.arange(len(self))) * self.frame_seconds
+
+
+def look(
+    recognizer: Recognizer, samples: np.ndarray, transcript: Transcript, head: str, start: float, end: float
+) -> FrameScores:
+    """The scores of a span; the work behind `Recognizer.inspect`.
+
+    Args:
+        samples: (samples,) of the whole recording at the model's rate.
+    Raises:
+        DecodingError: the span is not one, or lies outside the recording.
+    """
+    if not (math.isfinite(start) and math.isfinite(end) and 0 <= start < end):
+        raise DecodingError(f"A span to inspect starts at 0 or later and ends after its start, not {start} to {end}.")
+    grid, rate = recognizer.frame_samples, recognizer.info.sample_rate
+    path = path_of(transcript, recognizer.config.frame_seconds)
+    parts = []
+    for window in windows_of(samples, transcript, rate, grid):
+        offset = window.start // grid
+        first, last = max(window.first, int(start * rate)) // grid, min(window.last, math.ceil(end * rate)) / grid
+        if last <= first:
+            continue
+        encoded, lengths = recognizer.encode_audio([samples[window.start : window.end]])
+        within = between(path, offset, math.ceil(window.end / grid))
+        scores = recognizer.frame_scores(encoded[0, : lengths[0]], within, head)
+        parts.append(cut(scores, first - offset, math.ceil(last) - offset, offset))
+    if not parts:
+        duration = len(samples) / rate
+        raise DecodingError(f"The span from {start} to {end} s lies outside the recording of {duration:.3f} s.")
+    return joined(parts)
 
 
 def windows_of(samples: np.ndarray, transcript: Transcript, sample_rate: int, grid: int) -> list[Window]:

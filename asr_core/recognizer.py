@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,7 +17,7 @@ from asr_core.audio import as_samples
 from asr_core.batching import Recording, prepare
 from asr_core.decoding import beam, forced, greedy, maes
 from asr_core.decoding.ctc_paths import fold
-from asr_core.decoding.fusion import fuse
+from asr_core.decoding.fusion import CEILING, fuse
 from asr_core.decoding.live import LiveCtc, LiveTransducer
 from asr_core.decoding.options import MAX_SYMBOLS, Beam, Confidence, Decoding, Greedy, Maes
 from asr_core.decoding.steps import replay
@@ -31,17 +29,14 @@ from asr_core.models.config import ParakeetConfig
 from asr_core.models.registry import ModelInfo
 from asr_core.progress import OnProgress
 from asr_core.segmentation import Segmentation
-from asr_core.streaming import CacheAwareStream, Stream, StreamWindow, WindowStream
+from asr_core.streaming import Stream, StreamWindow, open_stream
 from asr_core.text import Vocabulary
 from asr_core.tokenizer import Tokenizer
 from asr_core.wording import build_transcript
 
 if TYPE_CHECKING:
+    from asr_core.models.conformer import StreamCache
     from asr_core.models.parakeet import Parakeet
-
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -101,7 +96,7 @@ class Recognizer:
         if not len(encoded):
             return []
         source = self._model.transducer if head != "ctc" else None
-        ceiling = maes.CEILING if isinstance(decoding, Maes) else 1 - 1e-2
+        ceiling = maes.CEILING if isinstance(decoding, Maes) else CEILING
         fused = fuse(decoding.fusion, len(self.vocabulary), self.tokenizer.encode, ceiling=ceiling)
         arguments = (np.asarray(lengths), *([source] if source else []), decoding, fused)
         states = encoded if source else self.ctc_log_probs(encoded)
@@ -147,6 +142,21 @@ class Recognizer:
         if not made:
             return Transcript(duration=duration, model=self.info.source, language=self._language())
         return replace(made[0], alternatives=tuple(made[1:]))
+
+    def live_decoder(self, decoding: Greedy, head: str) -> LiveTransducer | LiveCtc:
+        """A decoder that goes on from chunk to chunk."""
+        if head == "ctc":
+            return LiveCtc(self._model.ctc, decoding)
+        fused = fuse(decoding.fusion, len(self.vocabulary), self.tokenizer.encode, ceiling=CEILING)
+        return LiveTransducer(self._model.transducer, decoding, fused)
+
+    def begin_steps(self, lookahead: int | None) -> StreamCache:
+        """The cache of a cache-aware stream that begins."""
+        return self._engine.run_at(Priority.LIVE, self._model.begin_stream, lookahead)
+
+    def encode_step(self, features: np.ndarray, drop: int, cache: StreamCache) -> tuple[np.ndarray, StreamCache]:
+        """One step of a cache-aware stream (see `Parakeet.step`)."""
+        return self._engine.run_at(Priority.LIVE, self._model.step, features, drop, cache)
 
     def force(self, encoded: np.ndarray, labels: Sequence[int], head: str, confidence: Confidence) -> Hypothesis:
         """The best path of known labels through a head's lattice.
@@ -310,27 +320,9 @@ class Recognizer:
             AudioError, DecodingError: the span is not one, or the model lacks the head the transcript was decoded with.
         """
         head = self.head_of(Greedy(head=getattr(transcript.decoding, "head", None)))
-        if not (math.isfinite(start) and math.isfinite(end) and 0 <= start < end):
-            raise DecodingError(
-                f"A span to inspect starts at 0 or later and ends after its start, not {start} to {end}."
-            )
-        grid, rate = self.frame_samples, self.info.sample_rate
-        samples = as_samples(audio, sample_rate, rate)
-        path = inspection.path_of(transcript, self.config.frame_seconds)
-        parts = []
-        for window in inspection.windows_of(samples, transcript, rate, grid):
-            offset = window.start // grid
-            first, last = max(window.first, int(start * rate)) // grid, min(window.last, math.ceil(end * rate)) / grid
-            if last <= first:
-                continue
-            encoded, lengths = self.encode_audio([samples[window.start : window.end]])
-            within = inspection.between(path, offset, math.ceil(window.end / grid))
-            scores = self._frame_scores(encoded[0, : lengths[0]], within, head)
-            parts.append(inspection.cut(scores, first - offset, math.ceil(last) - offset, offset))
-        if not parts:
-            duration = len(samples) / rate
-            raise DecodingError(f"The span from {start} to {end} s lies outside the recording of {duration:.3f} s.")
-        return inspection.joined(parts)
+        return inspection.look(
+            self, as_samples(audio, sample_rate, self.info.sample_rate), transcript, head, start, end
+        )
 
     def stream(
         self,
@@ -351,34 +343,7 @@ class Recognizer:
         Raises:
             DecodingError: a decoder that cannot go on from a state, or a setting that does not fit the model.
         """
-        head = self.head_of(decoding)
-        if not isinstance(decoding, Greedy):
-            name = type(decoding).__name__
-            raise DecodingError(
-                f"A stream is decoded by Greedy, not {name}: transcribe the recording with it afterwards."
-            )
-        if head == "ctc" and decoding.fusion is not None:
-            raise DecodingError("A stream of a CTC head is decoded without fusion; use the transducer, or no fusion.")
-        encoder = self.config.encoder
-        if lookahead is not None and not encoder.streaming:
-            raise DecodingError(f"{self.info.name} hears whole windows, so lookahead does not apply; leave it at None.")
-        if pause is not None and not (isinstance(pause, int | float) and math.isfinite(pause) and pause > 0):
-            raise DecodingError(f"pause is a number of seconds above 0, or None, not {pause!r}.")
-        fused = fuse(decoding.fusion, len(self.vocabulary), self.tokenizer.encode, ceiling=1 - 1e-2)
-        if head == "ctc":
-            decoder = LiveCtc(self._model.ctc, decoding)
-        else:
-            decoder = LiveTransducer(self._model.transducer, decoding, fused)
-        settings = self, decoder, decoding, segmentation, pause
-        if not encoder.streaming:
-            return WindowStream(window, *settings)
-
-        def live(job: Callable[P, T]) -> Callable[P, T]:
-            return partial(self._engine.run_at, Priority.LIVE, job)
-
-        _, right = encoder.context(lookahead)
-        begin = live(partial(self._model.begin_stream, lookahead))
-        return CacheAwareStream(begin, live(self._model.step), right, *settings)
+        return open_stream(self, decoding, window, lookahead, segmentation, pause)
 
     # Inside.
 
@@ -389,8 +354,8 @@ class Recognizer:
         projected = head.joint.project_encoder(encoded)
         return replay(projected, [[path] for path in paths], head, decoding.confidence, rescore=True)
 
-    def _frame_scores(self, encoded: np.ndarray, path: Hypothesis, head: str) -> FrameScores:
-        """Of one window, (frames, width), along its part of a path."""
+    def frame_scores(self, encoded: np.ndarray, path: Hypothesis, head: str) -> FrameScores:
+        """Scores of each frame of one window, (frames, width) of the encoder, along its part of a path."""
         if head == "ctc":
             return inspection.ctc(self.ctc_log_probs(encoded[None])[0], path, self.config.frame_seconds)
         transducer = self._model.transducer

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -20,7 +19,7 @@ import numpy as np
 from asr_core import features as front_end
 from asr_core.alignment import Transcript, concatenated, shifted
 from asr_core.decoding.live import Decoder
-from asr_core.decoding.options import Greedy
+from asr_core.decoding.options import Decoding, Greedy
 from asr_core.engine import Priority
 from asr_core.errors import DecodingError
 from asr_core.live_transcript import LiveTranscript
@@ -28,11 +27,7 @@ from asr_core.running_audio import RunningFeatures, RunningSamples
 from asr_core.segmentation import Segmentation
 
 if TYPE_CHECKING:
-    from asr_core.models.conformer import StreamCache
     from asr_core.recognizer import Recognizer
-
-#: Features (frames, mels), encoder frames of history in them, and the cache, to (encoder frames, width) and the cache.
-Step = Callable[[np.ndarray, int, "StreamCache"], tuple[np.ndarray, "StreamCache"]]
 
 
 @dataclass(frozen=True)
@@ -78,6 +73,34 @@ class StreamUpdate:
     seconds: float
     utterances: int = 0
     settled: float = 0.0
+
+
+def open_stream(
+    recognizer: Recognizer,
+    decoding: Decoding,
+    window: StreamWindow,
+    lookahead: int | None,
+    segmentation: Segmentation,
+    pause: float | None,
+) -> Stream:
+    """The stream that fits a model; the work behind `Recognizer.stream`.
+
+    Raises:
+        DecodingError: a decoder that cannot go on from a state, or a setting that does not fit the model.
+    """
+    head = recognizer.head_of(decoding)
+    if not isinstance(decoding, Greedy):
+        name = type(decoding).__name__
+        raise DecodingError(f"A stream is decoded by Greedy, not {name}; transcribe with that afterwards.")
+    if head == "ctc" and decoding.fusion is not None:
+        raise DecodingError("A stream of a CTC head is decoded without fusion; use the transducer, or no fusion.")
+    encoder, name = recognizer.config.encoder, recognizer.info.name
+    if lookahead is not None and not encoder.streaming:
+        raise DecodingError(f"{name} hears whole windows, so lookahead does not apply; leave it at None.")
+    if pause is not None and not (isinstance(pause, int | float) and math.isfinite(pause) and pause > 0):
+        raise DecodingError(f"pause is a number of seconds above 0, or None, not {pause!r}.")
+    settings = recognizer, recognizer.live_decoder(decoding, head), decoding, segmentation, pause
+    return CacheAwareStream(lookahead, *settings) if encoder.streaming else WindowStream(window, *settings)
 
 
 class Stream(ABC):
@@ -249,10 +272,11 @@ class CacheAwareStream(Stream):
     with a little history for the subsampling's convolutions.
     """
 
-    def __init__(self, begin: Callable[[], StreamCache], step: Step, lookahead: int, *rest: Any) -> None:
+    def __init__(self, lookahead: int | None, *rest: Any) -> None:
         super().__init__(*rest)
-        self._step, self._cache = step, begin()
-        self._first, self._size = 1 + self._stride * lookahead, self._stride * (1 + lookahead)
+        _, right = self._recognizer.config.encoder.context(lookahead)
+        self._cache = self._recognizer.begin_steps(lookahead)
+        self._first, self._size = 1 + self._stride * right, self._stride * (1 + right)
         self._history = self._stride + 1
         #: Mel frames that are encoded.
         self._heard = 0
@@ -271,6 +295,6 @@ class CacheAwareStream(Stream):
         raw = self._features.frames(self._heard - history, end)
         features = front_end.from_raw(raw, self._recognizer.config.features)
         drop = min(self._decoded, 1 + (self._history - 1) // self._stride)
-        encoded, self._cache = self._step(features, drop, self._cache)
+        encoded, self._cache = self._recognizer.encode_step(features, drop, self._cache)
         self._heard = end
         self._decode(encoded)

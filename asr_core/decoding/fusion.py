@@ -11,6 +11,8 @@ from asr_core.decoding.automaton import Automaton
 from asr_core.decoding.options import Fusion
 
 States = tuple[np.ndarray, ...]
+#: Highest probability of blank when labels share what is left (NeMo's, for half precision).
+CEILING = 1 - 1e-2
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class Fused:
     weights: tuple[float, ...]
     ends: tuple[bool, ...]
     options: Fusion
-    ceiling: float = 1 - 1e-2
+    ceiling: float = CEILING
 
     @property
     def total(self) -> float:
