@@ -254,7 +254,7 @@ function buildInsideCard() {
   const body = h("div", {});
   const node = h(
     "div",
-    { class: "ts-pop ts-card-hover ts-inside-card", hidden: true },
+    { class: "ts-pop ts-inside-card", hidden: true },
     h("div", { class: "ts-row ts-spread" }, time, number),
     body,
   );
