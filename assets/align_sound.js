@@ -98,7 +98,8 @@ function drawOverview(g, view, doc, gain) {
   }
 }
 
-function drawOverviewSound(g, view, { peaks, hop, rate, duration }, gain) {
+function drawOverviewSound(g, view, doc, gain) {
+  const { peaks, hop, rate, duration } = doc;
   const row = view.rows.overview;
   const width = view.x1 - view.x0;
   g.fillStyle = theme.sunken;
@@ -106,8 +107,10 @@ function drawOverviewSound(g, view, { peaks, hop, rate, duration }, gain) {
   g.roundRect(view.x0, row.y, width, row.h, 3);
   g.fill();
   if (!duration) return;
-  const wave = envelope(peaks, hop, rate, 0, duration, Math.max(1, Math.round(width)));
-  drawEnvelope(g, wave, view.x0, { y: row.y, h: row.h - 6 }, gain);
+  /* It goes through the peaks of the whole recording, so it is kept with them. */
+  if (doc.overview?.width !== width)
+    doc.overview = { width, wave: envelope(peaks, hop, rate, 0, duration, Math.max(1, Math.round(width))) };
+  drawEnvelope(g, doc.overview.wave, view.x0, { y: row.y, h: row.h - 6 }, gain);
 }
 
 function drawOverviewWindow(g, view, duration) {

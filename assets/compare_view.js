@@ -3,7 +3,7 @@
    Event to Python: shown {id, revision, dark}
    Value: {id, revision} or null. Server functions: see compare.js, and spectrogram_tile as in align_view.js.
    Left on the element for tests: data-ready "id:revision", data-played "start:end:samples", data-view "a:b",
-   data-draw (ms of the last painting), data-first (ms of the first one), data-marks (marked words of each decoder). */
+   data-draw (ms of the last painting), data-first (ms from the data's arrival to the end of the first painting), data-marks (marked words of each decoder). */
 
 const COMPARE_KEYS = [
   ["Play, pause", "Space"],
@@ -28,6 +28,7 @@ parts.compare_view = ({ root, element, props, server, trigger, watch }) => {
     b: 1,
     view: null,
     span: null,
+    arrived: 0,
     isGrey: true,
     layers: { waveform: true, spectrogram: true, tokens: false },
     gain: 0,
@@ -109,7 +110,7 @@ parts.compare_view = ({ root, element, props, server, trigger, watch }) => {
     paintOverlay();
     const took = (performance.now() - began).toFixed(1);
     element.dataset.draw = took;
-    element.dataset.first ??= took;
+    element.dataset.first ??= (performance.now() - state.arrived).toFixed(0);
     toolbar.now.nodeValue = clock(player.state.time);
     if (player.state.playing) redraw(false);
   }
@@ -294,6 +295,7 @@ parts.compare_view = ({ root, element, props, server, trigger, watch }) => {
       .catch(() => ({ error: "The server does not answer. Try again in a moment." }));
     if (props.value?.id !== value.id) return;
     if (answer.error) return emit("lab:error", answer.error);
+    state.arrived = performance.now();
     const before = lab.document;
     lab.current = lab.pointed = null;
     state.span = null;

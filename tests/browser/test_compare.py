@@ -207,11 +207,14 @@ def test_a_sentence_of_the_timeline_is_played(page: Page, heard: asr_core.Compar
     view = compare(page, "TDT vs CTC")
     chart = page.locator("#ts-compare-timeline")
     expect(chart.locator(".main-svg").first).to_be_visible()
-    page.wait_for_timeout(500)
+    page.wait_for_timeout(800)
+    chart.scroll_into_view_if_needed()
     box = chart.locator(".bars .point path").first.bounding_box()
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    page.wait_for_timeout(300)
-    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x - 5, y)
+    page.mouse.move(x, y)
+    page.wait_for_timeout(400)
+    page.mouse.click(x, y)
     sentence = heard.transcripts[0].sentences[0]
     expect(view).to_have_attribute("data-played", re.compile(rf"^{sentence.start:.3f}:{sentence.end:.3f}:"))
 
