@@ -19,6 +19,7 @@ parts.live = ({ root, element, props, trigger, server, watch }) => {
   const meter = makeMeter();
   const player = new Audio();
   const state = { stage: "idle", take: null, rate: 0, lookedAt: 0 };
+  const said = new Map(); /* what the messages say, by key */
   let opening = null; /* {ticket, resolve} while the server opens a session */
 
   /* Nodes. */
@@ -150,17 +151,22 @@ parts.live = ({ root, element, props, trigger, server, watch }) => {
       done: "Stopped",
     }[stage];
     dot.classList.toggle("ts-on", stage === "listening");
+    const [hadStart, hadStop] = [start, stop].map((one) => one === document.activeElement);
     start.hidden = isOn || stage === "stopping";
     start.disabled = stage === "opening";
     start.lastChild.nodeValue = stage === "done" ? "Start again" : "Start";
     pause.hidden = stop.hidden = !isOn;
     pause.replaceChildren(icon(stage === "paused" ? "play" : "pause"), stage === "paused" ? "Go on" : "Pause");
+    if (hadStart && isOn) stop.focus();
+    state.returns ||= hadStop && !isOn;
+    if (stage === "done" && state.returns && document.activeElement === document.body) start.focus();
+    if (stage === "done") state.returns = false;
     wipe.hidden = stage !== "done";
     play.disabled = device.disabled = clean.disabled = file.disabled = !isFree;
     fileNote.textContent = isFree ? "" : state.take?.isFile ? "Stop the file first" : "Stop the microphone first";
     fileNote.hidden = isFree;
     for (const one of [listen, inspect]) one.disabled = !isKept;
-    const isHere = stage === "done" && state.take?.copy && !state.take.copy.isEmpty();
+    const isHere = ["stopping", "done"].includes(stage) && state.take?.copy && !state.take.copy.isEmpty();
     wav.disabled = !isKept && !isHere;
     for (const one of saves) one.disabled = !isKept || !text.count();
     const reasons = { idle: "Record something first", done: isHere ? "Only this page has the sound: save it" : "Nothing was recorded" };
@@ -170,9 +176,14 @@ parts.live = ({ root, element, props, trigger, server, watch }) => {
     if (!isOn) meter.rest(stage === "idle" || stage === "done" ? "Not listening" : "");
   }
 
-  function say(kind, words, key = "") {
-    if (!words) return message.querySelectorAll(`[data-key="${key}"]`).forEach((node) => node.remove());
-    say(kind, "", key);
+  /* One message for each key: the same words again change nothing, "" takes it away, and what
+     was closed stays away until it says something else. */
+  function say(kind, words, key) {
+    if ((said.get(key) ?? "") === words) return;
+    said.set(key, words);
+    const shown = message.querySelector(`[data-key="${key}"]`);
+    if (!words) return shown?.remove();
+    if (shown) return void (shown.querySelector(".ts-grow").textContent = words);
     const close = h("button", { class: "ts-btn ts-quiet ts-iconic", type: "button", "aria-label": "Close" }, icon("cross"));
     const node = h(
       "div",
@@ -191,13 +202,13 @@ parts.live = ({ root, element, props, trigger, server, watch }) => {
     if (!["idle", "done"].includes(state.stage)) return;
     if (kind === "file" && file.value === "own" && !chooser.files.length) return chooser.click();
     clear();
-    const take = { isFile: kind === "file", known: { words: 0, sentences: 0, draft: 0 }, early: [], gap: 0 };
+    const take = { isFile: kind === "file", known: { words: 0, sentences: 0, draft: 0 }, early: [] };
     state.take = take;
     show("opening");
     const onBlock = (pcm, at) => take === state.take && hear(take, pcm, at);
     const onLost = (reason) => {
       if (take !== state.take) return;
-      if (reason) say("warn", reason);
+      if (reason) say("warn", reason, "source");
       end();
     };
     try {
@@ -254,7 +265,6 @@ parts.live = ({ root, element, props, trigger, server, watch }) => {
     const missing = take.heardAt === undefined ? 0 : at - take.heardAt - length;
     take.heardAt = at;
     if (missing < 1000) return;
-    take.gap += missing / 1000;
     const where = clock(take.sender.state.captured / take.source.rate, 1);
     say("warn", `The microphone gave nothing for ${(missing / 1000).toFixed(1)} s at ${where}; the computer may have slept.`, "gap");
   }
@@ -394,6 +404,7 @@ parts.live = ({ root, element, props, trigger, server, watch }) => {
     text.clear();
     sentences.clear();
     message.replaceChildren();
+    said.clear();
     beside.replaceChildren();
     time.textContent = "";
     strip.start(FILE_RATE);
