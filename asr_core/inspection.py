@@ -110,7 +110,13 @@ def windows_of(samples: np.ndarray, transcript: Transcript, sample_rate: int, gr
     if cuts == transcript.cuts:
         return usual
     edges = [0, *(round(cut * sample_rate) // grid * grid for cut in transcript.cuts), len(samples)]
-    return [Window(a, b, a, b) for a, b in pairwise(edges) if b > a]
+    return [
+        Window(*(a + at for at in window))
+        for a, b in pairwise(edges)
+        if b > a
+        # A piece may be longer than anything was heard in: the cuts of a transcript from a file say little.
+        for window in windows(samples[a:b], sample_rate, Chunking(), grid)
+    ]
 
 
 def path_of(transcript: Transcript, frame_seconds: float) -> Hypothesis:

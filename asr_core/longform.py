@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -52,8 +53,7 @@ class Chunking:
             )
 
 
-@dataclass(frozen=True)
-class Window:
+class Window(NamedTuple):
     """A piece of a recording, in samples: [`start`, `end`) is heard, and [`first`, `last`) is the piece's own part."""
 
     start: int

@@ -1,4 +1,4 @@
-"""Transducer heads whose every logit is known: real heads with weights that pass a table through, or small random ones."""
+"""Transducer heads whose every logit is known: weights that pass a table through, or small random ones."""
 
 from __future__ import annotations
 

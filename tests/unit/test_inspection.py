@@ -121,6 +121,13 @@ def test_a_transcript_from_a_file_is_shown_by_its_times(demo) -> None:
     assert set(scores.taken[scores.visited]) & {token.id for token in transcript.tokens}
 
 
+def test_a_long_transcript_without_cuts_is_looked_at_in_windows(demo) -> None:
+    audio = np.tile(asr_core.read_audio(SAMPLES / "meeting-date.flac"), 20)
+    transcript = replace(demo.transcribe(audio), cuts=(), hypothesis=None)
+    scores = demo.inspect(audio, transcript, 50, 52)
+    assert scores.first == 625 and len(scores) == 25
+
+
 @pytest.mark.parametrize(("start", "end"), [(1, 1), (2, 1), (-1, 1), (float("nan"), 1), (0, float("inf")), (100, 101)])
 def test_what_is_no_span_is_refused(demo, start: float, end: float) -> None:
     clip = SAMPLES / "meeting-date.flac"
