@@ -309,7 +309,9 @@ parts.compare_view = ({ root, element, props, server, trigger, watch }) => {
       firstView(doc);
     }
     toolbar.total.textContent = `/ ${clock(doc.duration, 2)}`;
-    emit("lab");
+    /* The picture first: the texts of a long recording take seconds to build. */
+    redraw();
+    requestAnimationFrame(() => requestAnimationFrame(() => lab.data === answer && emit("lab")));
   }
 
   function clear() {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from tests.bench.rows import beam, encoder, greedy, hour, live, log_mel, maes, transcribe
+from tests.bench.rows import beam, comparing, encoder, greedy, hour, live, log_mel, maes, transcribe
 from tests.bench.table import Line
 
 ROWS: tuple[Callable[[], Iterable[Line]], ...] = (
@@ -16,4 +16,5 @@ ROWS: tuple[Callable[[], Iterable[Line]], ...] = (
     transcribe.rows,
     hour.rows,
     live.rows,
+    comparing.rows,
 )
