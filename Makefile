@@ -31,7 +31,7 @@ run: $(VENV)/.app $(VENV)/.system
 
 test: lint $(VENV)/.system $(VENV)/.browser
 	$(BIN)/python -m pytest -m "not browser" -n $(WORKERS) --dist loadfile
-	$(if $(wildcard tests/browser/test_*.py),$(BIN)/python -m pytest -m browser)
+	$(if $(wildcard tests/browser/test_*.py),$(BIN)/python -m pytest -m browser -n $(WORKERS) --dist loadfile)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
