@@ -13,7 +13,7 @@ from asr_core.decoding import beam
 from asr_core.decoding.options import Beam
 from asr_core.models.host import log_softmax
 from asr_core.models.transducer import Transducer
-from tests.rigs import random_head
+from tests.rigs import lattice_sum, random_head
 
 WIDE = 400
 Labels = tuple[int, ...]
@@ -98,29 +98,6 @@ def test_tdt_lies_between_the_best_path_and_all_paths(
     for said in {hypothesis.token_ids for hypothesis in found} & paths.keys():
         assert max(h.score for h in found if h.token_ids == said) >= max(paths[said]) - 1e-4
     assert found[0].score >= max(max(scores) for scores in paths.values()) - 1e-4
-
-
-def lattice_sum(states: np.ndarray, labels: Labels, head: Transducer) -> float:
-    """The log-prob of a label sequence over all alignments, however many labels are on a frame (forward algorithm)."""
-    frames = len(states)
-    total = np.full((frames + max(head.durations) + 1, len(labels) + 1), -np.inf)
-    total[0, 0] = 0
-    projected = head.joint.project_encoder(states)
-    output, state = head.prediction.start(1)
-    for u in range(len(labels) + 1):
-        logits = head.joint.logits(projected, head.joint.project_prediction(output))
-        entries, by_duration = log_softmax(logits[:, : head.blank + 1]), log_softmax(logits[:, head.blank + 1 :])
-        for t in range(frames):
-            for index, advance in enumerate(head.durations):
-                gain = total[t, u] + by_duration[t, index]
-                blank = t + max(1, advance), u
-                total[blank] = np.logaddexp(total[blank], gain + entries[t, head.blank])
-                if u < len(labels):
-                    label = t + advance, u + 1
-                    total[label] = np.logaddexp(total[label], gain + entries[t, labels[u]])
-        if u < len(labels):
-            output, state = head.prediction.step(np.array(labels[u : u + 1]), state)
-    return float(np.logaddexp.reduce(total[frames:, len(labels)]))
 
 
 @given(**sizes)
