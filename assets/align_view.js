@@ -27,6 +27,13 @@ parts.align = ({ root, element, props, server, trigger, watch }) => {
     top: 8000,
   };
   const player = makePlayer();
+  const { play, toggle, setRate, stepRate, toggleLoop, showState } = makePlaying({
+    player,
+    element,
+    say,
+    duration: () => page.document.duration,
+    toolbar: () => toolbar,
+  });
   const tiles = makeTiles(server, redraw);
   const closeUp = makeCloseUp(player, redraw);
   const base = h("canvas", { class: "ts-canvas", "aria-hidden": "true" });
@@ -198,22 +205,6 @@ parts.align = ({ root, element, props, server, trigger, watch }) => {
 
   /* Playing. */
 
-  async function play(start, end) {
-    const samples = await player.playSpan(start, end).catch(playbackFailed);
-    if (samples) element.dataset.played = `${start.toFixed(3)}:${end.toFixed(3)}:${samples}`;
-  }
-
-  function playbackFailed(error) {
-    say(`No sound: ${error.message}`);
-    return 0;
-  }
-
-  function toggle() {
-    if (player.state.playing) return player.stop();
-    const { duration } = page.document;
-    player.playFrom(player.state.time >= duration - 0.01 ? 0 : player.state.time).catch(playbackFailed);
-  }
-
   function seek(time) {
     player.seek(clamp(time, 0, page.document.duration));
     rememberPlace();
@@ -221,24 +212,8 @@ parts.align = ({ root, element, props, server, trigger, watch }) => {
     redraw(false);
   }
 
-  function setRate(rate) {
-    player.setRate(rate);
-    toolbar.rate.value = String(rate);
-  }
-
-  function toggleLoop() {
-    player.setLoop(!player.state.loop);
-    toolbar.loop.setAttribute("aria-pressed", String(player.state.loop));
-  }
-
-  function stepRate(by) {
-    const i = RATES.indexOf(player.state.rate);
-    setRate(RATES[clamp(i + by, 0, RATES.length - 1)]);
-    say(`Rate ${player.state.rate}×`);
-  }
-
   on("playing", () => {
-    toolbar.play.replaceChildren(icon(player.state.playing ? "pause" : "play"));
+    showState();
     redraw(false);
   });
 

@@ -36,6 +36,13 @@ parts.compare_view = ({ root, element, props, server, trigger, watch }) => {
   };
   lab.server = server;
   const player = makePlayer(lab, onPlaying);
+  const { play, toggle, setRate, stepRate, toggleLoop, showState } = makePlaying({
+    player,
+    element,
+    say,
+    duration: () => lab.document.duration,
+    toolbar: () => toolbar,
+  });
   const tiles = makeTiles(server, redraw);
   const closeUp = makeCloseUp(player, redraw);
   const base = h("canvas", { class: "ts-canvas", "aria-hidden": "true" });
@@ -178,45 +185,14 @@ parts.compare_view = ({ root, element, props, server, trigger, watch }) => {
 
   /* Playing. */
 
-  async function play(start, end) {
-    const samples = await player.playSpan(start, end).catch(playbackFailed);
-    if (samples) element.dataset.played = `${start.toFixed(3)}:${end.toFixed(3)}:${samples}`;
-  }
-
-  function playbackFailed(error) {
-    say(`No sound: ${error.message}`);
-    return 0;
-  }
-
-  function toggle() {
-    if (player.state.playing) return player.stop();
-    const { time } = player.state;
-    player.playFrom(time >= lab.document.duration - 0.01 ? 0 : time).catch(playbackFailed);
-  }
-
   function onPlaying() {
-    toolbar.play.replaceChildren(icon(player.state.playing ? "pause" : "play"));
+    showState();
     redraw(false);
   }
 
   function seek(time) {
     player.seek(clamp(time, 0, lab.document.duration));
     redraw(false);
-  }
-
-  function setRate(rate) {
-    player.setRate(rate);
-    toolbar.rate.value = String(rate);
-  }
-
-  function stepRate(by) {
-    setRate(RATES[clamp(RATES.indexOf(player.state.rate) + by, 0, RATES.length - 1)]);
-    say(`Rate ${player.state.rate}×`);
-  }
-
-  function toggleLoop() {
-    player.setLoop(!player.state.loop);
-    toolbar.loop.setAttribute("aria-pressed", String(player.state.loop));
   }
 
   /* Bring a span into view, with some room around it, and play it. */

@@ -7,6 +7,7 @@ several while it works. What the person does in a result goes through the server
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ from components.part import part
 from components.samples import build_samples, sample_at
 from components.screen import KEEP, outputs_of
 from components.services import Services
-from components.transcribe import AT_ONCE, LOOK, upload_hint
+from components.transcribe import AT_ONCE, upload_hint
 from components.trials import LETTERS, Column, UnknownTrialError
 from components.uploads import uploaded_file
 
@@ -138,16 +139,10 @@ def compare(services: Services, document: str, columns: Columns, data: Any) -> I
         made.append(services.trials.add(found.id, [Column(*one) for one in zip(names, transcripts, strict=True)]))
 
     job = services.jobs.compare(request, finish)
-    state, said = job.state(), None
-    try:
-        while not state.is_over:
-            now = messages.progress(job, state)
-            if now != said:
-                said = now
-                yield CompareScreen(messages=messages.value("working", progress=now))
-            state = job.wait(LOOK)
-    finally:
-        job.cancel()
+    with closing(messages.followed(job)) as said:
+        for now in said:
+            yield CompareScreen(messages=messages.value("working", progress=now))
+    state = job.state()
     if state.stage == "done":
         yield show(services, made[0].id)
     elif state.stage == "failed":

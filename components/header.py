@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,7 @@ from components.models import short_name
 from components.part import part
 from components.services import Services
 from components.theme import head
-from components.transcribe import LOOK, TranscribeParts
+from components.transcribe import TranscribeParts
 
 MARK = """<div class="ts-brand"><svg viewBox="0 0 26 18" aria-hidden="true">
 <rect x="0" y="5" width="5" height="8" rx="1.5" fill="var(--ts-conf-100)"/>
@@ -66,13 +67,11 @@ def choose_model(services: Services, wanted: Any, current: str) -> Iterator[tupl
     skip = (gr.skip(),) * 6
     source = wanted.strip() if isinstance(wanted, str) and wanted.strip() else services.settings.model
     job = services.jobs.load(source)
-    state = job.wait(0.05)
-    try:
-        while not state.is_over:
-            yield (messages.value(progress=messages.progress(job, state)), gr.skip(), *skip)
-            state = job.wait(LOOK)
-    finally:
-        job.cancel()
+    job.wait(0.05)  # a model that is there already is not announced
+    with closing(messages.followed(job)) as said:
+        for now in said:
+            yield (messages.value(progress=now), gr.skip(), *skip)
+    state = job.state()
     if state.stage == "stopped":
         yield (messages.value(), current, *skip)
         return

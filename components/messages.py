@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 import gradio as gr
@@ -11,6 +11,9 @@ from components import wording
 from components.documents import Document
 from components.jobs import Job, Jobs, State
 from components.part import part
+
+#: Seconds between two looks at the work.
+LOOK = 0.2
 
 Kind = Literal["info", "warn", "error"]
 Stage = Literal["empty", "ready", "working", "result"]
@@ -66,6 +69,20 @@ def progress(job: Job, state: State) -> dict[str, Any]:
             said["share"] = share
             said["left"] = _left(state)
     return said
+
+
+def followed(job: Job) -> Iterator[dict[str, Any]]:
+    """What to say while a job runs, each time that changes; the job is cancelled when nobody listens any more."""
+    state, said = job.state(), None
+    try:
+        while not state.is_over:
+            now = progress(job, state)
+            if now != said:
+                said = now
+                yield now
+            state = job.wait(LOOK)
+    finally:
+        job.cancel()
 
 
 def _left(state: State) -> str:

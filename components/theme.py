@@ -35,6 +35,7 @@ SCRIPTS = (
     "align_panels.js",
     "align_window.js",
     "align_input.js",
+    "align_playing.js",
     "inside_tiles.js",
     "inside_layers.js",
     "inside_view.js",

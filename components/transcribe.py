@@ -7,6 +7,7 @@ while it works. `build_transcribe_tab` below builds the components and connects 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -29,8 +30,6 @@ from components.services import Services
 from components.settings import Settings
 from components.uploads import uploaded_file
 
-#: Seconds between two looks at the work.
-LOOK = 0.2
 #: People who can be served at once; the engine shares its time between them piece by piece.
 AT_ONCE = 16
 
@@ -118,17 +117,10 @@ def transcribe(services: Services, choice: Choice, document: str, *, resume: boo
         yield failed(services, document, str(error))
         return
     job = services.jobs.transcribe(request)
+    with closing(messages.followed(job)) as said:
+        for now in said:
+            yield Screen(messages=messages.value("working", progress=now))
     state = job.state()
-    said = None
-    try:
-        while not state.is_over:
-            now = messages.progress(job, state)
-            if now != said:
-                said = now
-                yield Screen(messages=messages.value("working", progress=now))
-            state = job.wait(LOOK)
-    finally:
-        job.cancel()
     if state.stage == "failed":
         yield failed(services, document, state.error)
         return
