@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import resource
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -13,7 +11,7 @@ import numpy as np
 import soundfile
 
 from tests.bench import samples
-from tests.bench.worker import serve
+from tests.bench.worker import peak_bytes, serve
 
 
 def hear(_: Any) -> dict[str, float]:
@@ -23,10 +21,10 @@ def hear(_: Any) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "hour.wav"
         _write_hour(path)
-        before, started = _peak(), time.perf_counter()
+        before, started = peak_bytes(), time.perf_counter()
         transcript = recognizer.transcribe(path)
         return {
-            "bytes": _peak() - before,
+            "bytes": peak_bytes() - before,
             "seconds": time.perf_counter() - started,
             "tokens": len(transcript.tokens),
         }
@@ -38,11 +36,6 @@ def _write_hour(path: Path) -> None:
     with soundfile.SoundFile(path, "w", samples.RATE, 1, "PCM_16") as file:
         for _ in range(60):
             file.write(minute)
-
-
-def _peak() -> float:
-    """Largest resident memory so far, in bytes."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
 if __name__ == "__main__":

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import resource
-import sys
 import time
 from typing import Any
 
@@ -11,7 +9,7 @@ import numpy as np
 
 from asr_core import StreamWindow
 from tests.bench import samples
-from tests.bench.worker import serve
+from tests.bench.worker import peak_bytes, serve
 
 PACKET, FIVE_MINUTES = 1600, 300 * samples.RATE
 
@@ -30,9 +28,7 @@ def hear(_: Any) -> dict[str, float]:
             started = time.process_time()
             _feed(stream, sound)
             costs.append(time.process_time() - started)
-            memory.append(
-                resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-            )
+            memory.append(peak_bytes())
         tokens = len(stream.finish().tokens)
     return {
         "first": costs[0],
