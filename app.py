@@ -9,6 +9,7 @@ from typing import Any
 import gradio as gr
 
 from components.about import build_about_tab
+from components.annotate import build_annotate_tab
 from components.compare import build_compare_tab
 from components.header import build_header, connect_header
 from components.live import build_live_beside, build_live_tab
@@ -31,6 +32,8 @@ def build_app(settings: Settings) -> gr.Blocks:
                 build_compare_tab(services, tab, header.model, transcribe.document)
             with gr.Tab("Live", id="live"):
                 build_live_tab(services, header.model, transcribe.understands)
+            with gr.Tab("Annotate", id="annotate") as tab:
+                build_annotate_tab(services, tab, header.model)
             with gr.Tab("About this model", id="about"):
                 about = build_about_tab(services.models)
         connect_header(blocks, services, header, transcribe, about)

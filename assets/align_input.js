@@ -3,8 +3,10 @@
 const EDGE = 6; /* pixels around an edge of the overview's window that take hold of it */
 const STILL = 4; /* pixels a press may move and still be a click */
 
-/* Pointer and wheel on the canvas. Returns {active}: whether a drag is going on. */
-function connectPointer({ overlay, plot, state, player, setView, pan, zoom, seek, select, hover, scene = page }) {
+/* Pointer and wheel on the canvas. Returns {active}: whether a drag is going on. A view that edits gives `handles`:
+   grip({x, y}, event) answers what a press would take hold of, or null; move(grip, x, event) and drop(grip, isDone)
+   follow; cursor(grip). */
+function connectPointer({ overlay, plot, state, player, setView, pan, zoom, seek, select, hover, scene = page, handles }) {
   const drag = { active: false };
   const touches = new Map();
   let press = null;
@@ -53,7 +55,8 @@ function connectPointer({ overlay, plot, state, player, setView, pan, zoom, seek
     }
     overlay.setPointerCapture(event.pointerId);
     const inOverview = rowAt(state.view, y) === "overview";
-    press = { x, y, a: state.a, b: state.b, moved: false, inOverview };
+    const held = handles?.grip({ x, y }, event) ?? null;
+    press = { x, y, a: state.a, b: state.b, moved: false, inOverview, held };
     if (inOverview) {
       press.grip = overviewGrip(x);
       press.time = overviewTime(state.view, x, scene.document.duration);
@@ -70,7 +73,8 @@ function connectPointer({ overlay, plot, state, player, setView, pan, zoom, seek
     if (!press.moved) return;
     drag.active = true;
     hover(null);
-    if (press.inOverview) dragOverview(at.x);
+    if (press.held) handles.move(press.held, at.x, event);
+    else if (press.inOverview) dragOverview(at.x);
     else setView(press.a - (at.x - press.x) / state.view.scale, press.b - (at.x - press.x) / state.view.scale);
   });
 
@@ -79,15 +83,18 @@ function connectPointer({ overlay, plot, state, player, setView, pan, zoom, seek
     const item = kind === "touch" ? null : found(at);
     hover(item);
     const grip = row === "overview" && scene.document.duration ? overviewGrip(at.x) : null;
-    overlay.style.cursor = item
+    const held = kind === "touch" ? null : handles?.grip(at);
+    overlay.style.cursor = held
+      ? handles.cursor(held)
+      : item
       ? "pointer"
       : ({ left: "ew-resize", right: "ew-resize", window: "grab", new: "crosshair" }[grip] ?? "default");
   }
 
-  function click({ x, y }) {
+  function click({ x, y }, event) {
     const item = found({ x, y });
     if (item) {
-      select(item.tier, item.index);
+      select(item.tier, item.index, { event });
       if (isNarrow()) hover(item);
       return;
     }
@@ -114,7 +121,8 @@ function connectPointer({ overlay, plot, state, player, setView, pan, zoom, seek
   function release(event) {
     touches.delete(event.pointerId);
     if (!press) return;
-    if (event.type === "pointerup" && !press.pinch && !press.moved) click(position(event));
+    if (press.held && press.moved) handles.drop(press.held, event.type === "pointerup", event);
+    else if (event.type === "pointerup" && !press.pinch && !press.moved) click(position(event), event);
     if (touches.size === 0) press = null;
     drag.active = false;
   }

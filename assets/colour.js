@@ -66,6 +66,7 @@ const NAMES = {
   surface: "surface",
   accent: "accent",
   soft: "accent-soft",
+  onAccent: "accent-ink",
   onId: "id-ink",
   sans: "font",
   mono: "mono",

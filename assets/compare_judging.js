@@ -43,6 +43,7 @@ parts.compare_picks = ({ root }) => {
       formats.map(([what, name]) =>
         h("button", { class: "ts-btn", type: "button", "data-reviewed": what, onclick: () => saveLab(what, problem) }, name),
       ),
+      h("button", { class: "ts-btn", type: "button", onclick: () => annotate("compare", lab.data.id) }, "Annotate"),
     ),
     problem,
   );

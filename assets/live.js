@@ -51,6 +51,7 @@ parts.live = ({ root, element, props, trigger, server, watch }) => {
   );
   const listen = button("Play", "play", () => (player.paused ? playSpan(0, Infinity) : player.pause()));
   const inspect = button("Open in Transcribe", null, openInTranscribe);
+  const toAnnotate = button("Annotate", null, () => annotate("live", element.dataset.document));
   const wav = button("WAV", null, () => save("wav"));
   const saves = formats.map(({ format, name }) => {
     const made = button(name, null, () => save(format));
@@ -123,7 +124,7 @@ parts.live = ({ root, element, props, trigger, server, watch }) => {
             h("label", { class: "ts-row ts-small", for: "ts-live-heard" }, isHeard, "Let me hear it"),
             fileNote,
           ),
-          card("After you stop", h("div", { class: "ts-row ts-wrap" }, listen, inspect), h("div", { class: "ts-row ts-wrap" }, wav, saves), afterNote),
+          card("After you stop", h("div", { class: "ts-row ts-wrap" }, listen, inspect, toAnnotate), h("div", { class: "ts-row ts-wrap" }, wav, saves), afterNote),
         ),
       ),
     );
@@ -165,7 +166,7 @@ parts.live = ({ root, element, props, trigger, server, watch }) => {
     play.disabled = device.disabled = clean.disabled = file.disabled = !isFree;
     fileNote.textContent = isFree ? "" : state.take?.isFile ? "Stop the file first" : "Stop the microphone first";
     fileNote.hidden = isFree;
-    for (const one of [listen, inspect]) one.disabled = !isKept;
+    for (const one of [listen, inspect, toAnnotate]) one.disabled = !isKept;
     const isHere = ["stopping", "done"].includes(stage) && state.take?.copy && !state.take.copy.isEmpty();
     wav.disabled = !isKept && !isHere;
     for (const one of saves) one.disabled = !isKept || !text.count();

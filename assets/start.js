@@ -254,6 +254,11 @@ parts.source = ({ root, props, trigger, watch }) => {
       { class: "ts-btn ts-tall ts-wide-only", type: "button", onclick: () => trigger("again", {}) },
       "Transcribe again",
     ),
+    h(
+      "button",
+      { class: "ts-btn ts-tall ts-annotate-this", type: "button", onclick: () => page.document && annotate("transcribe", page.document.doc) },
+      "Annotate",
+    ),
   );
 
   function show() {

@@ -89,7 +89,7 @@ def timeline(trial: Trial, *, dark: bool = False) -> go.Figure:
             },
         )
     duration = max(column.shown.duration for column in trial.columns) or 1.0
-    _lay_out(figure, css, 46 + 30 * len(trial.columns))
+    lay_out(figure, css, 46 + 30 * len(trial.columns))
     figure.update_xaxes(range=[0, duration], ticksuffix=" s")
     figure.update_yaxes(autorange="reversed", type="category", showgrid=False)
     figure.update_layout(barmode="overlay")
@@ -120,7 +120,7 @@ def reliability_curve(trial: Trial, *, dark: bool = False) -> go.Figure | None:
                 "%{customdata[0]} words, %{y:.0%} right, mean confidence %{x:.2f}<extra></extra>"
             ),
         )
-    _lay_out(figure, css, 240)
+    lay_out(figure, css, 240)
     figure.update_xaxes(range=[0, 1.02], tickvals=[0, 0.5, 1], title_text="confidence")
     figure.update_yaxes(range=[0, 1.05], tickvals=[0, 0.5, 1], tickformat=".0%", title_text="right", showgrid=False)
     legend = {"x": 0.02, "y": 0.98, "bgcolor": "rgba(0,0,0,0)", "font": {"size": 11, "color": css["ink-2"]}}
@@ -134,7 +134,7 @@ def calibration_of(trial: Trial, column: Column) -> asr_core.Reliability:
     return reliability(*words_correct(column.shown, trial.reference.words, trial.normalization))
 
 
-def _lay_out(figure: go.Figure, css: dict[str, str], height: int) -> None:
+def lay_out(figure: go.Figure, css: dict[str, str], height: int) -> None:
     """Transparent, quiet, in the page's fonts."""
     small = {"family": "IBM Plex Mono, monospace", "size": 11, "color": css["ink-3"]}
     axis = {

@@ -153,6 +153,10 @@ class Jobs:
         """
         return self._start(lambda job: self._compare(request, finish, job))
 
+    def run(self, work: Callable[[Job], None]) -> Job:
+        """Start other work; it reports its stage to the job that it is given, and looks at its `cancelled`."""
+        return self._start(work)
+
     def load(self, model: str) -> Job:
         """Start to load a model."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from components.annotations import Annotations
 from components.documents import Documents
 from components.inside import Inside
 from components.jobs import Jobs
@@ -16,8 +17,8 @@ from components.trials import Trials
 
 @dataclass(frozen=True)
 class Services:
-    """The host's settings, recordings, models of both kinds, the work that is going on, comparisons, live sound, and
-    looks inside.
+    """The host's settings, recordings, models of both kinds, the work that is going on, comparisons, live sound, looks
+    inside, and documents that are annotated.
     """
 
     settings: Settings
@@ -28,6 +29,7 @@ class Services:
     trials: Trials
     live: LiveSessions
     inside: Inside
+    annotations: Annotations
 
     @classmethod
     def start(cls, settings: Settings) -> Services:
@@ -47,4 +49,6 @@ class Services:
         )
         live.sweep_every(30.0)
         language_models, inside = LanguageModels(settings.max_lm_mb), Inside(documents, models)
-        return cls(settings, documents, models, language_models, jobs, Trials(), live, inside)
+        annotations = Annotations(settings, documents)
+        annotations.sweep_every(3600.0)
+        return cls(settings, documents, models, language_models, jobs, Trials(), live, inside, annotations)

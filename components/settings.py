@@ -30,6 +30,9 @@ class Settings:
         max_lm_mb: largest language model that is taken; in memory one takes about 40 times its file.
         retention_hours: hours after its last use at which a recording is deleted.
         max_documents: recordings kept at once; the one unused for longest goes first.
+        documents: folder of the documents of Annotate; None = a folder in `data`.
+        keep_days: days after its last change at which a document is deleted; None = never.
+        max_kept, max_kept_mb: documents that one person may keep in Annotate, and recordings of all of them together.
         max_live, max_live_minutes: live recordings that may go on at once, and the longest that is taken.
         host, port: address of the server; port None = the first free one from 7860.
     """
@@ -42,6 +45,10 @@ class Settings:
     max_lm_mb: int = 100  # TOKENSCOPE_MAX_LM_MB
     retention_hours: float = 24.0  # TOKENSCOPE_RETENTION_HOURS
     max_documents: int = 50  # TOKENSCOPE_MAX_DOCUMENTS
+    documents: Path | None = None  # TOKENSCOPE_DOCUMENTS
+    keep_days: float | None = None  # TOKENSCOPE_KEEP_DAYS
+    max_kept: int = 100_000  # TOKENSCOPE_MAX_KEPT
+    max_kept_mb: int | None = None  # TOKENSCOPE_MAX_KEPT_MB
     max_live: int = 8  # TOKENSCOPE_MAX_LIVE
     max_live_minutes: float = 120.0  # TOKENSCOPE_MAX_LIVE_MINUTES
     host: str = "127.0.0.1"  # GRADIO_SERVER_NAME
@@ -68,6 +75,10 @@ class Settings:
             max_lm_mb=get.whole("TOKENSCOPE_MAX_LM_MB", 1, 100_000, 10 if mode == "hosted" else cls.max_lm_mb),
             retention_hours=get.number("TOKENSCOPE_RETENTION_HOURS", 2.0 if mode == "hosted" else cls.retention_hours),
             max_documents=get.whole("TOKENSCOPE_MAX_DOCUMENTS", 1, 100_000, cls.max_documents),
+            documents=get.folder("TOKENSCOPE_DOCUMENTS", _default_documents(get, on_space)),
+            keep_days=get.number_or_none("TOKENSCOPE_KEEP_DAYS", 7.0 if mode == "hosted" else None),
+            max_kept=get.whole("TOKENSCOPE_MAX_KEPT", 1, 1_000_000, 50 if mode == "hosted" else cls.max_kept),
+            max_kept_mb=get.whole("TOKENSCOPE_MAX_KEPT_MB", 1, 1 << 30, 5000 if mode == "hosted" else None),
             max_live=get.whole("TOKENSCOPE_MAX_LIVE", 1, 1000, 4 if mode == "hosted" else cls.max_live),
             max_live_minutes=get.number("TOKENSCOPE_MAX_LIVE_MINUTES", 15 if mode == "hosted" else 120),
             host=get.text("GRADIO_SERVER_NAME", "0.0.0.0" if on_space else cls.host),
@@ -80,6 +91,14 @@ def _default_data(get: _Reader, on_space: bool) -> str:
     if on_space:
         return str(Path(tempfile.gettempdir()) / "tokenscope")
     return str(Path(get.text("XDG_CACHE_HOME", "~/.cache")) / "tokenscope")
+
+
+def _default_documents(get: _Reader, on_space: bool) -> str:
+    """Beside the other data where that has a place of its own; else where a person's work is kept, not in a cache."""
+    data = get.text("TOKENSCOPE_DATA", _default_data(get, on_space) if on_space else "")
+    if data:
+        return str(Path(data) / "documents")
+    return str(Path(get.text("XDG_DATA_HOME", "~/.local/share")) / "tokenscope")
 
 
 class _Reader:
@@ -106,6 +125,9 @@ class _Reader:
         if not (math.isfinite(number) and number > 0):
             raise SettingsError(f"{name} is a number above 0, not {value!r}.")
         return number
+
+    def number_or_none(self, name: str, default: float | None) -> float | None:
+        return self.number(name, 1.0 if default is None else default) if self.text(name, "") else default
 
     def whole(self, name: str, least: int, most: int, default: int | None) -> int | None:
         value = self.text(name, "")

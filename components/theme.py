@@ -19,6 +19,7 @@ STYLES = (
     "inside.css",
     "compare.css",
     "live.css",
+    "annotate.css",
     "page.css",
 )
 #: Put into one function in this order, so that they share a scope without a bundler.
@@ -56,6 +57,19 @@ SCRIPTS = (
     "live_strip.js",
     "live_text.js",
     "live.js",
+    "annotate.js",
+    "annotate_document.js",
+    "annotate_saving.js",
+    "annotate_layers.js",
+    "annotate_view.js",
+    "annotate_actions.js",
+    "annotate_keys.js",
+    "annotate_text.js",
+    "annotate_queue.js",
+    "annotate_list.js",
+    "annotate_find.js",
+    "annotate_more.js",
+    "annotate_page.js",
     "mount.js",
 )
 

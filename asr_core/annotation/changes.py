@@ -154,4 +154,6 @@ def _known(segment: Segment) -> dict[str, Any]:
 def _only(tier: Tier | None, other: Tier | None) -> tuple[Placed, ...]:
     """The segments of a tier that another version of it lacks or has elsewhere in the order of what both have."""
     known = {segment.id: segment for segment in other.segments} if other else {}
-    return tuple((i, s) for i, s in enumerate(tier.segments if tier else ()) if known.get(s.id) != s)
+    segments = tier.segments if tier else ()
+    # Most are the very same object, which is told at once.
+    return tuple((i, s) for i, s in enumerate(segments) if (now := known.get(s.id)) is not s and now != s)

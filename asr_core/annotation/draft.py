@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -43,7 +44,11 @@ class Draft:
 
     def tokens_of(self, words: Sequence[Segment]) -> list[list[Segment]]:
         """The tokens that each of some neighbouring words covers."""
-        return members(words, self.tokens)
+        if not words:
+            return []
+        first = bisect_left(self.tokens, words[0].start, key=_middle)
+        last = bisect_right(self.tokens, words[-1].end, key=_middle)
+        return members(words, self.tokens[first:last])
 
     def put_words(self, first: int, last: int, new: Sequence[Segment], home: int | None = None) -> None:
         """Other words in the place of words [first, last).
@@ -55,8 +60,9 @@ class Draft:
             home: sentence of words that have none yet.
         """
         old = self.words[first:last]
-        gone = {token.id for inside in self.tokens_of(old) for token in inside}
-        kept = {word.id: (word, inside) for word, inside in zip(old, self.tokens_of(old), strict=True)}
+        covered = self.tokens_of(old)
+        gone = {token.id for inside in covered for token in inside}
+        kept = {word.id: (word, inside) for word, inside in zip(old, covered, strict=True)}
         made: list[Segment] = []
         for word in new:
             before, inside = kept.get(word.id, (None, []))
@@ -87,7 +93,8 @@ class Draft:
             tier = self._document.first(kind)
             if tier is not None and list(tier.segments) != segments:
                 changed.append(Tier(tier.name, tier.kind, tuple(segments)))
-        return replace(self._document.with_tiers(*changed, next_id=self.next_id), **values)
+        made = self._document.with_tiers(*changed, next_id=self.next_id)
+        return replace(made, **values) if values else made
 
     def _put_tokens(self, gone: set[int], made: Sequence[Segment]) -> None:
         rest = [token for token in self.tokens if token.id not in gone]
@@ -109,6 +116,10 @@ class Draft:
         return replace(
             sentence, text=text, start=words[0].start, end=words[-1].end, confidence=min(known, default=None)
         )
+
+
+def _middle(segment: Segment) -> float:
+    return (segment.start + segment.end) / 2
 
 
 def stretched(part: Segment, before: Segment, after: Segment) -> Segment:

@@ -208,6 +208,12 @@ class Store:
             raise StoreError("There is no such document; it may have been deleted.")
         return _entry(row)
 
+    def unchanged_since(self, when: float) -> list[str]:
+        """Ids of the documents of all workspaces that were last changed before a time, in seconds since the epoch."""
+        with self._lock:
+            rows = self._database.execute("SELECT id FROM documents WHERE changed < ?", (when,))
+            return [id for (id,) in rows]
+
     def load(self, id: str) -> tuple[Document, int]:
         """A document and its revision. Raises StoreError."""
         with self._lock:

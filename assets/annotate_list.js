@@ -1,0 +1,179 @@
+/* The documents of this workspace: search, state, what is left, mean confidence; import, and deletion. */
+
+const STATE_NAMES = { new: "New", "in review": "In review", done: "Done" };
+const LISTED = 200; /* rows that are drawn; a search finds the rest */
+
+ICONS.trash = "M3 4.5h10M6.5 4.5V3h3v1.5M4.5 4.5l.6 8.5h5.8l.6-8.5M6.8 7v3.6M9.2 7v3.6";
+
+function buildListCard(importing) {
+  let wanted = "";
+  let state = "";
+  let opening = null;
+  let asked = null; /* id whose deletion waits for a second press */
+  const search = h("input", { class: "ts-input", type: "search", "aria-label": "Search recordings", oninput: () => ((wanted = search.value), show()) });
+  const filter = h(
+    "select",
+    { class: "ts-select", "aria-label": "State", onchange: () => ((state = filter.value), show()) },
+    h("option", { value: "" }, "All"),
+    Object.entries(STATE_NAMES).map(([value, name]) => h("option", { value }, name)),
+  );
+  const rows = h("div", { class: "ts-recordings", role: "list" });
+  const foot = h("p", { class: "ts-hint" });
+  const kept = h("p", { class: "ts-hint" });
+  const actions = h("div", { class: "ts-row ts-annotate-listbar" });
+  const node = h(
+    "section",
+    { class: "ts-card ts-annotate-list" },
+    h("header", {}, h("h2", { class: "ts-grow" }, "Recordings"), importing.open),
+    h("div", { class: "ts-body" }, h("div", { class: "ts-row" }, search, filter), rows, foot, kept, actions),
+  );
+
+  function show() {
+    const { entries } = desk;
+    search.placeholder = `Search ${amount(entries.length)} recording${entries.length === 1 ? "" : "s"}`;
+    const text = wanted.trim().toLowerCase();
+    const found = entries.filter((one) => (!state || one.state === state) && one.name.toLowerCase().includes(text));
+    rows.replaceChildren(...found.slice(0, LISTED).map(row));
+    if (!found.length) rows.append(h("p", { class: "ts-annotate-none" }, entries.length ? "Nothing fits." : "No recordings yet."));
+    if (found.length > LISTED) rows.append(h("p", { class: "ts-hint" }, `and ${amount(found.length - LISTED)} more; search for them`));
+    const count = (which) => amount(entries.filter((one) => one.state === which).length);
+    foot.textContent = entries.length ? `${count("done")} done, ${count("in review")} in review, ${count("new")} new` : "";
+    kept.textContent = desk.kept;
+  }
+
+  function row(one) {
+    const isOpen = one.id === desk.head?.id;
+    const left = one.state === "done" ? "" : one.below ? `${amount(one.below)} to check` : "";
+    const open = h(
+      "button",
+      { class: "ts-recording", type: "button", "aria-current": isOpen ? "true" : false, onclick: () => onOpen(one.id) },
+      h("span", { class: "ts-state", "data-state": one.state, role: "img", "aria-label": STATE_NAMES[one.state] }),
+      h("span", { class: "ts-grow ts-ellipsis", title: one.name }, h("bdi", {}, one.name)),
+      h("span", { class: "ts-hint ts-nowrap" }, opening === one.id ? "Opening…" : left),
+      h("span", { class: "ts-mono" }, one.confidence === null ? "–" : one.confidence.toFixed(2)),
+    );
+    const remove =
+      asked === one.id
+        ? h("button", { class: "ts-btn ts-danger", type: "button", onclick: () => onDelete(one.id), onblur: () => ((asked = null), show()) }, "Delete for good")
+        : h("button", { class: "ts-btn ts-quiet ts-iconic ts-remove", type: "button", "aria-label": `Delete ${one.name}`, title: "Delete", onclick: () => ask_(one.id) }, icon("trash"));
+    return h("div", { class: isOpen ? "ts-recording-row ts-open" : "ts-recording-row", role: "listitem", "data-id": one.id }, open, remove);
+  }
+
+  function ask_(id) {
+    asked = id;
+    show();
+    rows.querySelector(".ts-danger")?.focus();
+  }
+
+  async function onOpen(id) {
+    if (id !== desk.head?.id && !(await openDocument(id))) return;
+    desk.view.focus();
+  }
+
+  async function onDelete(id) {
+    asked = null;
+    const answer = await ask("annotate_delete", id);
+    if (answer.error) return tell("error", answer.error);
+    if (id === desk.head?.id) closeDocument();
+    takeList(answer);
+    return undefined;
+  }
+
+  on("desk:list", show);
+  on("desk:document", () => ((opening = null), show()));
+  on("desk:opening", (id) => ((opening = id), show()));
+  show();
+  return { node, actions };
+}
+
+/* One recording, with what is known of its text: nothing (it is transcribed), a text (it gets times), or a file. */
+function buildImport() {
+  const FORMATS_IN = [
+    ["", "what it looks like"],
+    ...["TextGrid", "EAF", "SRT", "VTT", "CTM", "RTTM", "JSON", "CSV"].map((name) => [name.toLowerCase(), name]),
+    ["audacity", "Audacity labels"],
+    ["nemo", "NeMo manifest"],
+    ["hf", "metadata.jsonl"],
+    ["txt", "Text without times"],
+  ];
+  const audio = h("input", { type: "file", accept: ACCEPT, class: "ts-input ts-file", "aria-label": "Recording" });
+  const file = h("input", { type: "file", class: "ts-input ts-file", "aria-label": "File with its text" });
+  const format = h("select", { class: "ts-select", "aria-label": "Format" }, FORMATS_IN.map(([value, name]) => h("option", { value }, name)));
+  const text = h("textarea", { class: "ts-input ts-annotate-given", rows: 3, dir: "auto", placeholder: "I have the text, give me times" });
+  const problem = h("p", { class: "ts-hint ts-problem", role: "alert" });
+  const go = h("button", { class: "ts-btn ts-primary", type: "button", onclick: start }, "Import");
+  const form = h(
+    "div",
+    { class: "ts-pop ts-import", role: "dialog", "aria-label": "Import a recording", hidden: true },
+    h("div", { class: "ts-row" }, h("h2", { class: "ts-grow" }, "Import a recording"), button("Close", "cross", () => toggle(false), "ts-quiet")),
+    h("label", { class: "ts-import-field" }, "Recording", audio),
+    h("label", { class: "ts-import-field" }, "File with its text, if there is one", file),
+    h("label", { class: "ts-import-field" }, "read as", format),
+    h("label", { class: "ts-import-field" }, "or its text", text),
+    h("p", { class: "ts-hint" }, "With neither, the model above transcribes it. A text without times is aligned to the sound."),
+    problem,
+    h("div", { class: "ts-row" }, h("span", { class: "ts-grow" }), go),
+  );
+  const open = h("span", { class: "ts-anchor" }, h("button", { class: "ts-btn", type: "button", "aria-haspopup": "dialog", onclick: () => toggle() }, "Import"), form);
+
+  function toggle(isShown = form.hidden) {
+    form.hidden = !isShown;
+    problem.textContent = "";
+    if (isShown) audio.focus();
+  }
+
+  async function start() {
+    if (!audio.files.length) {
+      problem.textContent = "Choose a recording first.";
+      return;
+    }
+    go.disabled = true;
+    problem.textContent = "";
+    try {
+      const sent = await Promise.all([audio, file].map((one) => (one.files.length ? send(one.files[0]) : null)));
+      const what = { audio: sent[0], file: sent[1], format: format.value, text: text.value, model: desk.model };
+      const answer = await ask("annotate_import", what);
+      if (answer.error) problem.textContent = answer.error;
+      else {
+        toggle(false);
+        for (const one of [audio, file, text]) one.value = "";
+        follow(answer.job, { done: (id) => refreshList().then(() => openDocument(id)) });
+      }
+    } catch (error) {
+      problem.textContent = `The file could not be sent: ${error?.message ?? error}`;
+    }
+    go.disabled = false;
+  }
+
+  async function send(one) {
+    const { path } = await desk.upload(one);
+    return { path, name: one.name };
+  }
+
+  form.addEventListener("keydown", (event) => {
+    event.stopPropagation();
+    if (event.key === "Escape") (toggle(false), open.firstChild.focus());
+  });
+  return { open };
+}
+
+/* Follow a job: its progress above, then what it made. */
+async function follow(job, { done }) {
+  let isCancelled = false;
+  const cancel = () => (isCancelled = true);
+  for (;;) {
+    const answer = await ask("annotate_work", job, isCancelled);
+    if (answer.error === NO_ANSWER) {
+      await new Promise((go) => setTimeout(go, 1000));
+      continue;
+    }
+    if (answer.progress) {
+      emit("desk:job", { ...answer.progress, cancel });
+      continue;
+    }
+    emit("desk:job", null);
+    if (answer.error) return tell("error", answer.error);
+    if (answer.stopped) return tell("info", "Stopped. Nothing was changed.");
+    return done(answer.done);
+  }
+}

@@ -1,0 +1,195 @@
+/* The tab "Annotate": the row with the document's name and what can be done with it, the view, and three columns. */
+
+ICONS.undo = "M6 3 2.8 6.2 6 9.4M3 6.2h6.2a3.8 3.8 0 0 1 0 7.6H6";
+ICONS.redo = "m10 3 3.2 3.2L10 9.4M13 6.2H6.8a3.8 3.8 0 0 0 0 7.6H10";
+ICONS.find = "M7 2.8a4.2 4.2 0 1 1 0 8.4 4.2 4.2 0 0 1 0-8.4m3.1 7.3 3.4 3.4";
+ICONS.left = "m10 3-5 5 5 5";
+ICONS.right = "m6 3 5 5-5 5";
+
+parts.annotate = ({ root, element, props, server, trigger, upload, watch }) => {
+  Object.assign(desk, { server, trigger, upload, workspace: workspaceKey() });
+  loadKeys();
+  const view = buildAnnotateView(element);
+  desk.view = view;
+  const keys = buildKeysOverlay();
+  const list = buildListCard(buildImport());
+  const text = buildTextCard();
+  const messages = h("div", { class: "ts-annotate-messages" });
+  const empty = buildEmpty();
+  const middle = h("div", { class: "ts-annotate-middle" }, buildFindCard(), text.node, keys.node);
+  buildEditButtons(view.toolbar);
+  const columns = h("div", { class: "ts-annotate-columns" }, list.node, middle, h("div", { class: "ts-annotate-side" }, buildQueueCard(), buildDetailsCard()));
+  const bar = buildDocumentBar(list.actions);
+  root.append(bar, messages, view.frame, empty, columns, view.speech);
+
+  /* What is said, and how a job goes: above the view, where it does not move what is being worked on far. */
+  let said = null;
+  let job = null;
+
+  function showMessages() {
+    messages.replaceChildren();
+    if (job) messages.append(jobCard(job));
+    if (said) messages.append(messageCard(said));
+  }
+
+  function messageCard({ kind, text: words, actions }) {
+    const buttons = actions.map(([name, act]) =>
+      h("button", { class: "ts-btn", type: "button", onclick: () => (tell(null, ""), act(), view.focus()) }, name),
+    );
+    return h(
+      "div",
+      { class: `ts-message ts-${kind}`, role: kind === "info" ? "status" : "alert" },
+      icon(kind === "info" ? "info" : "warn"),
+      h("span", { class: "ts-grow" }, words),
+      ...buttons,
+      button("Close", "cross", () => (tell(null, ""), view.focus()), "ts-quiet"),
+    );
+  }
+
+  function jobCard({ text: words, left, share, cancel }) {
+    const fill = h("i");
+    fill.style.width = `${100 * clamp(share ?? 0, 0, 1)}%`;
+    const stop = h("button", { class: "ts-btn", type: "button", onclick: () => (cancel(), (stop.disabled = true)) }, "Cancel");
+    return h(
+      "section",
+      { class: "ts-card ts-progress" },
+      h("div", { class: "ts-row" }, h("span", { class: "ts-grow", role: "status" }, words, left ? h("span", { class: "ts-dim" }, `, ${left}`) : null), stop),
+      h("div", { class: share === null ? "ts-bar-track ts-unknown" : "ts-bar-track" }, fill),
+    );
+  }
+
+  on("desk:message", (message) => ((said = message), showMessages()));
+  on("desk:job", (now) => ((job = now), showMessages()));
+
+  /* Without a document: where one comes from. */
+  function buildEmpty() {
+    return h(
+      "section",
+      { class: "ts-card ts-annotate-empty" },
+      h("div", { class: "ts-title" }, "Put it right"),
+      h("p", { class: "ts-lead ts-empty-words" }, ""),
+    );
+  }
+
+  function showEmpty() {
+    const isEmpty = !desk.document;
+    empty.hidden = !isEmpty;
+    middle.hidden = isEmpty;
+    columns.classList.toggle("ts-no-document", isEmpty);
+    const words = desk.entries.length ? "Pick a recording of the list." : "No recordings yet. Import some, or send one over from Transcribe.";
+    empty.querySelector(".ts-empty-words").textContent = words;
+  }
+  on("desk:document", showEmpty);
+  on("desk:list", showEmpty);
+  showEmpty();
+
+  /* A segment is edited by a double click; keys act wherever the focus is in the tab. */
+  view.overlay.addEventListener("dblclick", () => selected() && emit("desk:edit"));
+  connectAnnotateKeys(root, () => Boolean(desk.document));
+  element.addEventListener("click", ({ target }) => target.closest(".ts-align") && !target.closest("button, input, select") && view.focus());
+
+  /* What the page has: its model, and whether this is one person's own machine. */
+  function adopt() {
+    desk.model = props.value?.model ?? desk.model;
+    desk.mode = props.value?.mode ?? desk.mode;
+    emit("desk:model");
+  }
+  watch("value", adopt);
+  adopt();
+  window.addEventListener("tokenscope:annotate", () => {
+    trigger("opened", {});
+    refreshList();
+  });
+  setInterval(() => lookForOthers(element), LOOK_EVERY_MS);
+  trigger("opened", {});
+  refreshList().then(() => {
+    const named = new URLSearchParams(location.hash.slice(1)).get("a");
+    if (desk.wanted) takeWanted();
+    else if (named) openDocument(named).then((isOpen) => isOpen && view.focus());
+  });
+};
+
+/* Split, merge, snap and marks stand in the toolbar, with their keys. */
+function buildEditButtons(toolbar) {
+  const act = (name, action) =>
+    h("button", { class: "ts-btn ts-quiet ts-edit-button", type: "button", onclick: () => (ANNOTATE_KEYS[action][2](), desk.view.focus()) }, name, " ", keyHint(action));
+  toolbar.rate.after(
+    h("span", { class: "ts-sep ts-wide-only" }),
+    act("Split", "split"),
+    act("Merge", "merge"),
+    h("span", { class: "ts-wide-only" }, act("Snap", "snap")),
+    buildMarks(),
+  );
+}
+
+/* Name and state of the document, what an undo would undo, whether everything is saved. */
+function buildDocumentBar(listActions) {
+  const name = h("h2", { class: "ts-name" });
+  const state = h("span", { class: "ts-tag ts-annotate-state" });
+  const saved = h("span", { class: "ts-saved", role: "status" });
+  const undo = h("button", { class: "ts-btn ts-undo", type: "button", onclick: () => (step("undo"), desk.view.focus()) });
+  const redo = h("button", { class: "ts-btn ts-iconic ts-redo", type: "button", onclick: () => (step("redo"), desk.view.focus()) }, icon("redo"));
+  const done = h("button", { class: "ts-btn ts-primary ts-done", type: "button", onclick: () => (ANNOTATE_KEYS.done[2](), desk.view.focus()) });
+  const help = h("button", { class: "ts-btn ts-iconic ts-help-button", type: "button", "aria-label": "Keys", "aria-pressed": "false", title: "Keys", onclick: () => emit("desk:keys") }, "?");
+  const before = button("Document before", "left", () => goToDocument(-1), "ts-before");
+  const after = button("Next document", "right", () => goToDocument(1), "ts-after");
+  const bar = h(
+    "div",
+    { class: "ts-source ts-annotate-bar" },
+    h("div", { class: "ts-row ts-annotate-name" }, before, after, name, state, saved),
+    h(
+      "div",
+      { class: "ts-source-buttons ts-wrap" },
+      undo,
+      redo,
+      h("button", { class: "ts-btn", type: "button", onclick: () => emit("desk:find") }, icon("find"), "Find"),
+      buildExport(),
+      help,
+      done,
+    ),
+  );
+
+  function show() {
+    const { head } = desk;
+    bar.hidden = !head;
+    if (!head) return;
+    name.replaceChildren(h("bdi", {}, head.name));
+    name.title = head.name;
+    state.textContent = STATE_NAMES[head.state];
+    state.dataset.state = head.state;
+    undo.replaceChildren(icon("undo"), h("span", { class: "ts-ellipsis" }, head.undo ? `Undo ${head.undo}` : "Undo"));
+    undo.disabled = !head.undo;
+    undo.title = head.undo ? `Undo ${head.undo}` : "Nothing to undo";
+    redo.disabled = !head.redo;
+    redo.setAttribute("aria-label", head.redo ? `Redo ${head.redo}` : "Redo");
+    redo.title = head.redo ? `Redo ${head.redo}` : "Nothing to redo";
+    done.replaceChildren(icon("check"), head.state === "done" ? "Back to review" : "Mark as done");
+    const at = desk.entries.findIndex(({ id }) => id === head.id);
+    before.disabled = at <= 0;
+    after.disabled = at < 0 || at + 1 >= desk.entries.length;
+  }
+
+  /* The truth: green only after the store has answered. */
+  function showSaved() {
+    const { state: now, at } = saver;
+    const words = { saved: at ? `Saved ${at.toTimeString().slice(0, 8)}` : "Saved", saving: "Saving…", failed: "Not saved. Trying again" };
+    saved.textContent = words[now];
+    saved.dataset.saved = now;
+  }
+
+  for (const signal of ["desk:document", "desk:change", "desk:list"]) on(signal, show);
+  on("desk:saving", showSaved);
+  on("desk:keys-shown", (isShown) => help.setAttribute("aria-pressed", String(isShown)));
+  buildListActions(listActions);
+  show();
+  showSaved();
+  return bar;
+}
+
+/* A reload, or a link, comes back to the document that the address names: #a=... */
+function openAddressed(tries = 100) {
+  if (!new URLSearchParams(location.hash.slice(1)).get("a")) return;
+  if ([...document.querySelectorAll('button[role="tab"]')].some((tab) => tab.textContent.trim() === "Annotate")) openTab("Annotate");
+  else if (tries) setTimeout(() => openAddressed(tries - 1), 200);
+}
+openAddressed();

@@ -1,0 +1,407 @@
+/* The annotator's alignment view: drag boundaries, select, play. Built by annotate_page.js; what edits do is in
+   annotate_actions.js.
+
+   Left on the element for tests: data-ready "id:revision", data-played "start:end:samples", data-view "a:b", data-draw
+   (ms of the last painting), data-first (ms from the data's arrival to the first painting). */
+
+function buildAnnotateView(element) {
+  const state = {
+    a: 0,
+    b: 1,
+    view: null,
+    hover: null,
+    grip: null,
+    arrived: 0,
+    layers: { waveform: true, spectrogram: true, tokens: true, words: true, sentences: true, others: true },
+    gain: 0,
+    top: 8000,
+  };
+  const player = makePlayer(desk, onPlaying);
+  const playing = makePlaying({
+    player,
+    element,
+    say,
+    duration: () => desk.document.duration,
+    toolbar: () => toolbar,
+  });
+  const tiles = makeTiles(desk.server, redraw);
+  const closeUp = makeCloseUp(player, redraw);
+  const base = h("canvas", { class: "ts-canvas", "aria-hidden": "true" });
+  const overlay = h("canvas", { class: "ts-canvas ts-overlay", "aria-hidden": "true" });
+  const card = buildAnnotateCard();
+  const plot = h("div", { class: "ts-plot" }, h("div", { class: "ts-stage" }, base, overlay), card.node);
+  const reach = h("span", { class: "ts-mono" });
+  const note = h("span", { class: "ts-ellipsis" });
+  const hint = h("span", { class: "ts-wide-only" }, "Drag an edge. Neighbours that touch move along");
+  const toolbar = buildToolbar({
+    toggle: () => desk.document && playing.toggle(),
+    toggleLoop: playing.toggleLoop,
+    setRate: playing.setRate,
+    toggleLayers,
+    fit: () => fit(),
+    zoomIn: () => zoom(0.5),
+    zoomOut: () => zoom(2),
+  });
+  const menu = buildLayersMenu(state, () => redraw(), [
+    ["tokens", "Tokens"],
+    ["words", "Words"],
+    ["sentences", "Sentences"],
+    ["others", "Other tiers"],
+  ]);
+  toolbar.layers.after(menu);
+  const frame = h(
+    "div",
+    {
+      class: "ts-card ts-align",
+      tabindex: 0,
+      role: "application",
+      "aria-label": "Annotation. N goes to the next word to check, A accepts it, E edits it, question mark shows all keys.",
+    },
+    toolbar.bar,
+    plot,
+    h("div", { class: "ts-status" }, reach, note, h("span", { class: "ts-grow" }), hint),
+  );
+  const speech = h("div", { class: "ts-offscreen", "aria-live": "polite" });
+
+  /* Painting, as in align_view.js: once a frame at most. */
+
+  let isBaseStale = true;
+  let isFrameAsked = false;
+
+  function redraw(isBase = true) {
+    isBaseStale ||= isBase !== false;
+    if (isFrameAsked) return;
+    isFrameAsked = true;
+    requestAnimationFrame(paint);
+  }
+
+  function paint() {
+    isFrameAsked = false;
+    const width = plot.firstChild.clientWidth;
+    if (!desk.document || !width) return;
+    if (player.state.playing) {
+      player.tick();
+      if (!drag.active) turnTo(player.state.time);
+    }
+    const began = performance.now();
+    if (isBaseStale) paintBase(width);
+    paintOverlay();
+    element.dataset.draw = (performance.now() - began).toFixed(1);
+    element.dataset.first ??= (performance.now() - state.arrived).toFixed(0);
+    toolbar.now.nodeValue = clock(player.state.time);
+    if (player.state.playing) redraw(false);
+  }
+
+  function paintBase(width) {
+    isBaseStale = false;
+    const { document: doc, proposal } = desk;
+    const { a, b, layers } = state;
+    const view = layOutAnnotated({ a, b, width, layers, document: doc, proposal });
+    state.view = view;
+    const g = fitCanvas(base, width, view.height);
+    fitCanvas(overlay, width, view.height);
+    const gain = state.gain || doc.fit;
+    drawOverviewSound(g, view, doc, gain);
+    drawUnsure(g, view, toCheck().tier, doc.duration || 1);
+    drawOverviewWindow(g, view, doc.duration || 1);
+    drawRuler(g, view);
+    drawWaveform(g, view, doc, closeUp.get(), gain);
+    drawSpectrogram(g, view, tiles.list(), state.top);
+    g.save();
+    g.beginPath();
+    g.rect(view.x0, 0, view.x1 - view.x0, view.height);
+    g.clip();
+    for (const tier of doc.order) drawAnnotatedTier(g, view, tier, doc.own.words);
+    g.restore();
+    if (proposal) drawProposal(g, view, proposal);
+    drawLabels(g, view, doc);
+    tiles.want(doc, view, state.top);
+    closeUp.want(doc, view);
+    const figure = (time) => (b >= 60 ? clock(time, 2) : time.toFixed(b - a < 1 ? 3 : 2));
+    reach.textContent = `${figure(a)}–${figure(b)}${b >= 60 ? "" : " s"}`;
+    element.dataset.view = `${a.toFixed(4)}:${b.toFixed(4)}`;
+  }
+
+  function drawLabels(g, view, doc) {
+    label(g, view, "overview", "Overview");
+    label(g, view, "ruler", view.b >= 60 ? "Time" : "Seconds");
+    label(g, view, "waveform", "Waveform");
+    g.font = `400 12px ${theme.sans}`;
+    for (const tier of doc.order) {
+      const name = TIER_NAMES[tier.key] ?? (tier.name === tier.kind ? tier.name[0].toUpperCase() + tier.name.slice(1) : tier.name);
+      label(g, view, tier.key, fitText(g, name, GUTTER - 6));
+    }
+    label(g, view, PROPOSED, "Proposed");
+  }
+
+  function paintOverlay() {
+    const { view } = state;
+    const g = overlay.getContext("2d");
+    g.clearRect(0, 0, overlay.width, overlay.height);
+    const one = selected();
+    if (desk.range) drawRange(g, view, desk.range);
+    if (one && view.rows[one.tier.key]) {
+      drawSelection(g, view, { tier: one.tier.key, start: one.start, end: one.end });
+      if (!desk.range && one.end > one.start) drawHandles(g, view, one.tier, one.index, hotEdge(one));
+    }
+    if (state.grip && !state.grip.range && state.grip.id !== one?.id) {
+      const { tier, index, edge } = state.grip;
+      const row = view.rows[tier.key];
+      if (row && index < tier.length) drawHandle(g, Math.round(toX(view, tier[edge][index])), row);
+    }
+    const tier = state.hover && desk.document.tiers[state.hover.tier];
+    if (tier) drawHover(g, view, state.hover.tier, tier, state.hover.index);
+    drawPlayhead(g, view, player.state.time, desk.document.duration);
+  }
+
+  const hotEdge = (one) => (state.grip && state.grip.id === one.id ? state.grip.edge : null);
+
+  const { setView, pan, fit, zoom, reveal, turnTo } = makeWindow(state, {
+    scene: desk,
+    changed: () => {
+      hover(null);
+      redraw();
+    },
+    anchor: () => {
+      const { time } = player.state;
+      const one = span();
+      const middle = one ? (one.start + one.end) / 2 : time;
+      return [middle, time].find((t) => t > state.a && t < state.b) ?? (state.a + state.b) / 2;
+    },
+  });
+
+  /* Playing and selecting. */
+
+  function onPlaying() {
+    playing.showState();
+    redraw(false);
+  }
+
+  function seek(time) {
+    player.seek(clamp(time, 0, desk.document.duration));
+    desk.range = null;
+    emit("desk:selection");
+  }
+
+  /* Select a segment: bring it into view, and play it. */
+  function choose(tier, index, { play: sounds = true, center = false, event = null } = {}) {
+    if (event?.shiftKey && selected()) return extend(tier, index);
+    select(tier, index);
+    const [start, end] = [tier.start[index], tier.end[index]];
+    const room = center ? (state.b - state.a) * 0.2 : 0;
+    reveal(Math.max(0, start - room), Math.min(desk.document.duration, end + room));
+    player.seek(start);
+    if (sounds && end > start) playing.play(start, end);
+    say(`${labelOf(tier, index)}, ${start.toFixed(3)} to ${end.toFixed(3)} s`);
+    redraw(false);
+  }
+
+  /* Shift + click: from the selection to there. */
+  function extend(tier, index) {
+    const one = desk.range ?? selected();
+    desk.range = { start: Math.min(one.start, tier.start[index]), end: Math.max(one.end, tier.end[index]) };
+    say(`${desk.range.start.toFixed(3)} to ${desk.range.end.toFixed(3)} s`);
+    emit("desk:selection");
+  }
+
+  let cardTimer = 0;
+  function hover(found) {
+    const same = found?.tier === state.hover?.tier && found?.index === state.hover?.index;
+    if (same) return;
+    state.hover = found;
+    clearTimeout(cardTimer);
+    if (!isNarrow()) card.node.hidden = true;
+    if (found)
+      cardTimer = setTimeout(() => {
+        const tier = desk.document?.tiers[found.tier];
+        if (!state.view?.rows[found.tier] || !tier || found.index >= tier.length || drag.active) return;
+        card.show(tier, found.index);
+        placeCard(card.node, state.view, plot, found.tier, found.index, desk);
+      }, 350);
+    redraw(false);
+  }
+
+  function toggleLayers() {
+    menu.hidden = !menu.hidden;
+    toolbar.layers.setAttribute("aria-expanded", String(!menu.hidden));
+  }
+  window.addEventListener("pointerdown", ({ target }) => {
+    if (!menu.hidden && !menu.contains(target) && !toolbar.layers.contains(target)) toggleLayers();
+  });
+
+  function say(text) {
+    speech.textContent = text;
+    note.textContent = text;
+  }
+
+  /* Boundaries by hand. */
+
+  const handles = {
+    grip: ({ x, y }, event) => {
+      const row = state.view && rowAt(state.view, y);
+      const isSignal = ["waveform", "spectrogram", "ruler"].includes(row);
+      let found = null;
+      if (event?.shiftKey && isSignal) found = { range: true, from: clamp(toTime(state.view, x), 0, desk.document.duration) };
+      else if (x >= state.view.x0 - REACH && desk.document.tiers[row]) found = edgeAt(desk.document.tiers[row], x);
+      if (found?.id !== state.grip?.id || found?.edge !== state.grip?.edge) redraw(false);
+      state.grip = found;
+      return found;
+    },
+    cursor: () => "col-resize",
+    move: (grip, x, event) => {
+      const time = toTime(state.view, x);
+      if (grip.range) {
+        const to = clamp(time, 0, desk.document.duration);
+        desk.range = { start: Math.min(grip.from, to), end: Math.max(grip.from, to) };
+        return redraw(false);
+      }
+      if (desk.selection?.id !== grip.id) select(grip.tier, grip.index);
+      dragBoundary(grip, time);
+      redraw();
+    },
+    drop: (grip, isDone, event) => {
+      state.grip = null;
+      if (grip.range) return emit("desk:selection");
+      if (isDone) return saveBoundary(grip, event);
+      putBoundary(grip, grip.time);
+      redraw();
+    },
+  };
+
+  /* The boundary within reach of a pixel: the selected segment's first, then the nearest. */
+  function edgeAt(tier, x) {
+    const { view } = state;
+    if (view.folded[tier.key] || (tier.key === "sentences" && desk.document.own.words)) return null;
+    const time = toTime(view, x);
+    const [first, last] = visibleRange(tier, time - REACH / view.scale, time + REACH / view.scale);
+    let best = null;
+    for (let index = Math.max(0, first); index < last; index++) {
+      if (tier.end[index] <= tier.start[index]) continue;
+      for (const edge of ["start", "end"]) {
+        const away = Math.abs(toX(view, tier[edge][index]) - x) - (tier.ids[index] === desk.selection?.id ? 1 : 0);
+        if (away <= REACH && (!best || away < best.away)) best = { tier, index, id: tier.ids[index], edge, away };
+      }
+    }
+    if (best && tier.kind === "tokens" && desk.document.own.words) best = ofWord(best) ?? best;
+    return best && { ...best, time: best.tier[best.edge][best.index], ...roomOf(desk.document, best.tier, best.index, best.edge) };
+  }
+
+  /* Where a token ends with its word, that is the word's boundary. */
+  function ofWord({ tier, index, edge, away }) {
+    const { words } = desk.document.own;
+    const word = itemAt(words, (tier.start[index] + tier.end[index]) / 2);
+    if (word < 0 || words[edge][word] !== tier[edge][index]) return null;
+    return { tier: words, index: word, id: words.ids[word], edge, away };
+  }
+
+  const drag = connectPointer({
+    overlay,
+    plot,
+    state,
+    player,
+    setView,
+    pan,
+    zoom,
+    seek,
+    select: (key, index, options) => choose(desk.document.tiers[key], index, options),
+    hover,
+    scene: desk,
+    handles,
+  });
+
+  /* A document. */
+
+  function show({ isSame }) {
+    const { document: doc } = desk;
+    frame.classList.toggle("ts-none", !doc);
+    if (!doc) {
+      player.stop();
+      delete element.dataset.ready;
+      return;
+    }
+    state.arrived = performance.now();
+    delete element.dataset.first;
+    if (!isSame || doc.isNew) {
+      player.load(doc);
+      tiles.clear();
+      closeUp.clear();
+    }
+    if (!isSame) firstView(doc);
+    toolbar.total.textContent = `/ ${clock(doc.duration, 2)}`;
+    refresh();
+  }
+
+  function refresh() {
+    if (!desk.document) return;
+    hover(null);
+    redraw();
+    const { id, revision } = desk.head;
+    requestAnimationFrame(() => requestAnimationFrame(() => (element.dataset.ready = `${id}:${revision}`)));
+  }
+
+  function firstView(doc) {
+    const width = (plot.firstChild.clientWidth || 1200) - (isNarrow() ? 0 : GUTTER);
+    const length = Math.min(doc.duration || 1, isNarrow() ? NARROW_SPAN : width / READABLE_SCALE);
+    const begin = ((doc.own.words ?? doc.order.find((tier) => tier.length))?.start[0] ?? 0) - 0.3;
+    [state.a, state.b] = [0, doc.duration || 1];
+    setView(begin, begin + length);
+  }
+
+  on("desk:document", show);
+  on("desk:change", refresh);
+  on("desk:selection", () => redraw());
+  on("desk:proposal", () => redraw());
+  on("threshold", () => redraw());
+  on("theme", () => redraw());
+  new ResizeObserver(() => redraw()).observe(plot);
+  document.fonts?.ready.then(() => redraw());
+  frame.classList.add("ts-none");
+
+  return {
+    frame,
+    speech,
+    toolbar,
+    overlay,
+    state,
+    say,
+    choose,
+    pan,
+    zoom,
+    fit,
+    reveal,
+    redraw,
+    stop: () => player.stop(),
+    time: () => player.state.time,
+    play: playing.play,
+    playWindow: () => playing.play(state.a, state.b),
+    toggle: playing.toggle,
+    toggleLoop: playing.toggleLoop,
+    stepRate: playing.stepRate,
+    focus: () => frame.focus({ preventScroll: true }),
+  };
+}
+
+/* The card of what is under the pointer. */
+function buildAnnotateCard() {
+  const title = h("span", { class: "ts-big" });
+  const tag = h("span", { class: "ts-tag" });
+  const list = h("dl");
+  const node = h("div", { class: "ts-pop ts-card-hover", hidden: true }, h("div", { class: "ts-row ts-spread" }, title, tag), list);
+  const show = (tier, index) => {
+    const sure = tier.sure[index];
+    title.textContent = `“${labelOf(tier, index)}”`;
+    tag.textContent = tier.accepted[index] ? "accepted" : "unsure";
+    tag.className = `ts-tag ${tier.accepted[index] ? "ts-ok" : "ts-warn"}`;
+    tag.hidden = !tier.accepted[index] && (sure === null || !isLow(sure));
+    const rows = [
+      ["Confidence", sure === null ? "none" : sure.toFixed(2)],
+      ["Start", seconds(tier.start[index])],
+      ["End", seconds(tier.end[index])],
+      ["Length", `${Math.round(1000 * (tier.end[index] - tier.start[index]))} ms`],
+    ];
+    if (tier.speaker[index] && tier.kind !== "speakers") rows.push(["Speaker", tier.speaker[index]]);
+    list.replaceChildren(...rows.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));
+    node.hidden = false;
+  };
+  return { node, show };
+}

@@ -1,0 +1,142 @@
+"""The documents that people annotate: the store, who may see what in it, and their recordings as sound to play."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from asr_core import Transcript
+from asr_core.annotation import Audio, Document, Entry, Limits, Store
+from asr_core.errors import StoreError
+from components import documents as recordings
+from components.documents import Documents, UnknownDocumentError, read_sound
+from components.settings import Settings
+
+#: A workspace key as the page makes it: 128 random bits or more.
+KEY = re.compile(r"[A-Za-z0-9_-]{22,64}")
+SAMPLE_RATE = 16_000
+NO_KEY = "This page has no workspace key. Allow the site to keep data in this browser, and load the page again."
+
+
+class Annotations:
+    """Every method may be called from any thread.
+
+    Args:
+        sounds: where a recording is prepared for the page while somebody has its document open.
+    """
+
+    def __init__(self, settings: Settings, sounds: Documents) -> None:
+        folder = settings.documents or settings.data / "documents"
+        total = None if settings.max_kept_mb is None else settings.max_kept_mb * 1_000_000
+        limits = Limits(settings.max_kept, settings.max_upload_mb * 1_000_000, total)
+        self.store = Store(folder, limits=limits)
+        self.settings = settings
+        self._sounds = sounds
+        self._lock = threading.Lock()
+        self._prepared: dict[str, str] = {}  # id of a document -> id of its sound
+        self._preparing: dict[str, threading.Lock] = {}
+        self._taken: dict[tuple[Any, ...], str] = {}  # what a document was made of -> its id
+
+    def workspace(self, key: Any) -> str:
+        """The workspace of a page. Raises StoreError for a key that cannot be one."""
+        if self.settings.mode == "local":
+            return ""
+        if not isinstance(key, str) or not KEY.fullmatch(key):
+            raise StoreError(NO_KEY)
+        return key
+
+    def entry(self, key: Any, id: Any) -> Entry:
+        """A document of the page's workspace. Raises StoreError, also where it belongs to another."""
+        return self.store.entry(id if isinstance(id, str) else "", self.workspace(key))
+
+    def add(self, key: Any, document: Document, name: str, audio: Path, source: tuple[Any, ...] = ()) -> Entry:
+        """Take a document in.
+
+        Args:
+            source: what it was made of; the same is not taken twice while the first is there.
+        """
+        workspace = self.workspace(key)
+        if source and (known := self._taken.get((workspace, *source))):
+            try:
+                return self.store.entry(known, workspace)
+            except StoreError:  # it has been deleted since
+                self._taken.pop((workspace, *source), None)
+        entry = self.store.add(document, name=name, audio=audio, workspace=workspace)
+        if source:
+            self._taken[workspace, *source] = entry.id
+        return entry
+
+    def sound(self, id: str) -> recordings.Document:
+        """The recording of a document, read. Raises StoreError, AudioError."""
+        with self._lock:
+            lock = self._preparing.setdefault(id, threading.Lock())
+        with lock:
+            try:
+                found = self._sounds.get(self._prepared.get(id))
+                if found.audio is not None:
+                    return found
+            except UnknownDocumentError:
+                pass
+            entry, path = self.store.entry(id), self.store.audio(id)
+            if path is None:
+                raise StoreError(f"{entry.name} has no recording. Import it again with its audio.")
+            made = self._sounds.add(path, entry.name, move=False)
+            sound = read_sound(made, sample_rate=SAMPLE_RATE, channel=channel_of(self.store.load(id)[0]))
+            self._prepared[id] = made.id
+            return self._sounds.prepare(made.id, sound)
+
+    def keep_sound(self, id: str, recording: str) -> None:
+        """Let a recording that has just been read be the sound of a document that was made of it."""
+        self._prepared[id] = recording
+
+    def delete(self, id: str) -> None:
+        """Delete a document, its log, its recording where no other has it, and the sound made of it."""
+        self.store.delete(id)
+        if sound := self._prepared.pop(id, None):
+            self._sounds.remove(sound)
+
+    def sweep(self, now: float | None = None) -> None:
+        """Delete what has been left alone for longer than the host keeps it."""
+        if self.settings.keep_days is None:
+            return
+        before = (time.time() if now is None else now) - self.settings.keep_days * 86_400
+        for id in self.store.unchanged_since(before):
+            self.delete(id)
+
+    def sweep_every(self, seconds: float) -> threading.Thread:
+        """Sweep in the background for as long as the process lives."""
+
+        def run() -> None:
+            while True:
+                self.sweep()
+                time.sleep(seconds)
+
+        thread = threading.Thread(target=run, name="annotations sweep", daemon=True)
+        thread.start()
+        return thread
+
+
+def document_of(recording: recordings.Document, transcript: Transcript, revision: str | None = None) -> Document:
+    """A new document of what was heard in a recording; the channel is kept with what made it."""
+    name, rate = recording.name, recording.info.sample_rate
+    made = Document.from_transcript(transcript, audio=Audio(name, sample_rate=rate), revision=revision)
+    channel = recording.audio.channel if recording.audio is not None else None
+    return with_channel(made, channel)
+
+
+def with_channel(document: Document, channel: int | None) -> Document:
+    """Say which channel of the recording was heard; None = the mean of all."""
+    if channel is None:
+        return document
+    made = document.provenance
+    return replace(document, provenance=replace(made, decoding={**made.decoding, "channel": channel}))
+
+
+def channel_of(document: Document) -> int | None:
+    """The channel that was heard, as `with_channel` has kept it."""
+    channel = document.provenance.decoding.get("channel")
+    return channel if isinstance(channel, int) and not isinstance(channel, bool) and channel >= 0 else None
