@@ -11,7 +11,7 @@ import numpy as np
 from asr_core.alignment import Hypothesis
 from asr_core.decoding.ctc_paths import fold
 from asr_core.decoding.fusion import Fused, follow
-from asr_core.decoding.hypotheses import NOTHING, Hypotheses, top
+from asr_core.decoding.hypotheses import NOTHING, Hypotheses, pick, top
 from asr_core.decoding.options import MAX_SYMBOLS, Beam
 from asr_core.decoding.predictions import Predictions
 from asr_core.decoding.steps import replay
@@ -54,8 +54,8 @@ def transducer(
         all_labels[item, slot], all_durations[item, slot] = labels, durations
         scores, chosen = top(totals.reshape(batch, -1), beam)
         parents = chosen // gains.shape[1]
-        labels = np.take_along_axis(all_labels.reshape(batch, -1), chosen, axis=1)
-        durations = np.take_along_axis(all_durations.reshape(batch, -1), chosen, axis=1)
+        labels = pick(all_labels.reshape(batch, -1), chosen)
+        durations = pick(all_durations.reshape(batch, -1), chosen)
         labels = np.where(np.isfinite(scores), labels, NOTHING)
         hypotheses.add(parents, labels, scores, durations)
         hypotheses.recombine(apart=limit == 1)
@@ -96,7 +96,7 @@ def ctc(log_probs: np.ndarray, lengths: np.ndarray, options: Beam, fused: Fused 
         scores, chosen = top(totals, beam)
         scores = np.where(scores > scores[:, :1] - options.prune, scores, -np.inf)
         parents, labels = chosen // entries, chosen % entries
-        last = np.take_along_axis(hypotheses.last_labels, parents, axis=1)
+        last = pick(hypotheses.last_labels, parents)
         parents = np.where(running, parents, np.arange(beam))
         labels = np.where(running & np.isfinite(scores), labels, NOTHING)
         hypotheses.add(parents, labels, np.where(running, scores, hypotheses.scores))
@@ -137,7 +137,7 @@ def _extensions(
         by_duration = options.duration_weight * log_softmax(logits[:, head.blank + 1 :])
         pairs = (gains[:, :, None] + by_duration[:, None, :]).reshape(len(gains), -1)
         gains, chosen = top(pairs, min(options.size, pairs.shape[1]))
-        labels = np.take_along_axis(labels, chosen // len(head.durations), axis=1)
+        labels = pick(labels, chosen // len(head.durations))
         durations = np.asarray(head.durations)[chosen % len(head.durations)]
         of_blank = by_duration.max(-1), np.asarray(head.durations)[by_duration.argmax(-1)]
     else:
@@ -164,7 +164,7 @@ def _best_labels(
     if fused.options.pruning == "late":
         return *top(combined, count), combined[:, -1]
     _, labels = top(log_probs, count)
-    return np.take_along_axis(combined, labels, axis=-1), labels, log_probs[:, -1]
+    return pick(combined, labels), labels, log_probs[:, -1]
 
 
 def _unless_repeated(bonus: np.ndarray, last: np.ndarray) -> np.ndarray:

@@ -187,7 +187,7 @@ class Hypotheses:
         return Path(float(self.scores[item, slot]), *columns, length=int(self.lengths[item, slot]))
 
     def _of(self, values: np.ndarray, parents: np.ndarray) -> np.ndarray:
-        return np.take_along_axis(values, parents, axis=1)
+        return pick(values, parents)
 
     def _pairs(self, values: np.ndarray) -> np.ndarray:
         return values[:, :, None] == values[:, None, :]
@@ -198,14 +198,20 @@ def top(scores: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
     if scores.shape[-1] > 4 * count:
         # Sorting a few candidates is cheaper than sorting a vocabulary.
         near = np.argpartition(scores, -count, axis=-1)[..., -count:]
-        threshold = np.take_along_axis(scores, near, axis=-1).min(-1, keepdims=True)
+        threshold = pick(scores, near).min(-1, keepdims=True)
         if (scores >= threshold).sum(-1).max() == count:
             near.sort(axis=-1)
-            values = np.take_along_axis(scores, near, axis=-1)
+            values = pick(scores, near)
             order = np.argsort(-values, axis=-1, kind="stable")
-            return np.take_along_axis(values, order, axis=-1), np.take_along_axis(near, order, axis=-1)
+            return pick(values, order), pick(near, order)
     order = np.argsort(-scores, axis=-1, kind="stable")[..., :count]
-    return np.take_along_axis(scores, order, axis=-1), order
+    return pick(scores, order), order
+
+
+def pick(values: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """The entries of (..., n) at places (..., m) of the last axis: `np.take_along_axis` without its overhead."""
+    rows = np.arange(0, values.size, values.shape[-1]).reshape(*values.shape[:-1], 1)
+    return values.take(places + rows)
 
 
 def _logsumexp(values: np.ndarray) -> np.ndarray:

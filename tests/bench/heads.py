@@ -17,8 +17,8 @@ DURATIONS = (0, 1, 2, 3, 4)
 #: A random network takes no care to advance on a blank, and on a blank of duration 0 the peer stands still.
 DURATION_BIAS = (-8.0, 2.0, 0.0, 0.0, 0.0)
 SHARE = 1 / 3
-#: Frames and rounds in which the share of labels is set.
-TRIED, TRIES = 150, 10
+#: Rounds in which the share of labels is set.
+TRIES = 10
 
 
 @dataclass(frozen=True)
@@ -46,15 +46,16 @@ def random_heads(kind: str, vocabulary_size: int) -> Heads:
     encoded = rng.standard_normal((BATCH, FRAMES, ENCODER_WIDTH), np.float32)
     bias = weights["joint.joint_net.2.bias"]
     bias[vocabulary_size + 1 :] = DURATION_BIAS[: len(durations)]
-    # What a blank is favoured by, halved in until the search says about SHARE labels a frame.
-    low, high = -20.0, 20.0
+    # What a blank is favoured by, halved in; a random network may leap past the share, so the nearest round counts.
+    low, high, tried = -20.0, 20.0, []
     for _ in range(TRIES):
-        bias[vocabulary_size] = (low + high) / 2
+        bias[vocabulary_size] = favour = (low + high) / 2
         head = Transducer.from_weights(weights, config, vocabulary_size)
-        said = greedy.transducer(encoded[:1, :TRIED], np.array([TRIED]), head, Greedy())[0]
-        low, high = (
-            (bias[vocabulary_size], high) if len(said.token_ids) > SHARE * TRIED else (low, bias[vocabulary_size])
-        )
+        said = len(greedy.transducer(encoded[:1], np.array([FRAMES]), head, Greedy())[0].token_ids)
+        tried.append((abs(said - SHARE * FRAMES), favour))
+        low, high = (favour, high) if said > SHARE * FRAMES else (low, favour)
+    bias[vocabulary_size] = min(tried)[1]
+    head = Transducer.from_weights(weights, config, vocabulary_size)
     return Heads(weights, config, vocabulary_size, head, encoded)
 
 
