@@ -14,7 +14,7 @@ from asr_core.calibration import Reliability, reliability
 from asr_core.comparison import Comparison, Difference, compare
 from asr_core.decoding.boosting import PhraseBoost
 from asr_core.decoding.ngram_lm import NgramLM
-from asr_core.decoding.options import Beam, Confidence, Fusion, Greedy, Maes
+from asr_core.decoding.options import Beam, Confidence, Fusion, Greedy, Maes, Whisper
 from asr_core.errors import (
     AsrError,
     AudioError,
@@ -73,6 +73,7 @@ __all__ = [
     "StreamWindow",
     "Token",
     "Transcript",
+    "Whisper",
     "Word",
     "annotation",
     "boundary_errors",

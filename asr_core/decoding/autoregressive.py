@@ -15,6 +15,8 @@ import numpy as np
 from asr_core.errors import DecodingError
 
 Tokens = tuple[int, ...]
+#: Entries of a vocabulary whose largest is looked for first.
+BLOCK = 256
 
 
 class Candidate(NamedTuple):
@@ -75,10 +77,9 @@ class GreedySearch:
 
         Raises DecodingError where a row has NaN, or nothing that is possible.
         """
-        log_probs = log_softmax(logits)
-        chosen = self._choose(log_probs, state)
+        chosen, log_probs = self._choose(logits, state)
         taken = np.where(state.over, self.end, chosen)
-        gains = np.where(state.over, 0.0, log_probs[np.arange(len(taken)), taken])
+        gains = np.where(state.over, 0.0, log_probs)
         grown = tuple(
             s if over or t == self.end else (*s, int(t))
             for s, over, t in zip(state.sequences, state.over, taken, strict=True)
@@ -93,12 +94,15 @@ class GreedySearch:
         found = [Candidate(*pair) for pair in zip(state.sequences, state.sums, strict=True)]
         return [found[first : first + self.group] for first in range(0, len(found), self.group)]
 
-    def _choose(self, log_probs: np.ndarray, state: GreedyState) -> np.ndarray:
+    def _choose(self, logits: np.ndarray, state: GreedyState) -> tuple[np.ndarray, np.ndarray]:
+        """The next token of each row, and its log-prob."""
         if state.random is None:
-            return log_probs.argmax(-1)
+            log_probs, ids = best_entries(logits, 1)
+            return ids[:, 0], log_probs[:, 0]
         # A Gumbel draw: the largest of log-probs with noise is distributed as their softmax.
-        noise = state.random.gumbel(size=log_probs.shape)
-        return (log_probs / self.temperature + noise).argmax(-1)
+        log_probs = log_softmax(logits)
+        chosen = (log_probs / self.temperature + state.random.gumbel(size=log_probs.shape)).argmax(-1)
+        return chosen, log_probs[np.arange(len(chosen)), chosen]
 
 
 @dataclass(frozen=True)
@@ -112,6 +116,11 @@ class BeamState:
 
     live: tuple[tuple[tuple[Tokens, float], ...], ...]
     finished: tuple[Mapping[Tokens, float], ...]
+
+    @property
+    def sequences(self) -> tuple[Tokens, ...]:
+        """Of all rows; empty where there is none."""
+        return tuple(sequence for beams in self.live for sequence, _ in beams)
 
 
 @dataclass(frozen=True)
@@ -209,7 +218,12 @@ class BeamSearch:
 
 
 def rank(candidates: Sequence[Candidate], length_penalty: float | None = None) -> int:
-    """Position of the best candidate.
+    """Position of the best candidate; arguments as for `ranking`."""
+    return ranking(candidates, length_penalty)[0]
+
+
+def ranking(candidates: Sequence[Candidate], length_penalty: float | None = None) -> list[int]:
+    """Positions of the candidates, best first.
 
     Args:
         length_penalty: None = by the mean log-prob a token; a number a = by sum / ((5 + length) / 6) ** a.
@@ -221,7 +235,7 @@ def rank(candidates: Sequence[Candidate], length_penalty: float | None = None) -
             return candidate.sum_log_prob / length if length else -np.inf
         return candidate.sum_log_prob / ((5 + length) / 6) ** length_penalty
 
-    return max(range(len(candidates)), key=lambda i: value(candidates[i]))
+    return sorted(range(len(candidates)), key=lambda i: -value(candidates[i]))
 
 
 def log_softmax(logits: np.ndarray) -> np.ndarray:
@@ -229,7 +243,7 @@ def log_softmax(logits: np.ndarray) -> np.ndarray:
     logits = np.asarray(logits, np.float64)
     best = logits.max(-1, keepdims=True)
     if np.isnan(best).any() or not np.isfinite(best).all():
-        raise DecodingError("The model's scores are NaN, or every token is suppressed: there is nothing to choose.")
+        raise _nothing_to_choose()
     return logits - best - np.log(np.exp(logits - best).sum(-1, keepdims=True))
 
 
@@ -241,13 +255,42 @@ def best_entries(logits: np.ndarray, count: int, rows: np.ndarray | None = None)
         rows: (rows,) bool of those that count; the others give minus infinity.
     Returns:
         (rows, count) float64 and (rows, count) int64; count is at most V.
+    Raises:
+        DecodingError: a row has NaN, or nothing that is possible.
     """
     count = min(count, logits.shape[-1])
-    wanted = np.ones(len(logits), bool) if rows is None else rows
     values = np.full((len(logits), count), -np.inf)
     ids = np.zeros((len(logits), count), np.int64)
-    if wanted.any():
-        log_probs = log_softmax(logits[wanted])
-        ids[wanted] = np.argsort(-log_probs, axis=-1, kind="stable")[:, :count]
-        values[wanted] = np.take_along_axis(log_probs, ids[wanted], axis=-1)
+    for i in range(len(logits)) if rows is None else np.flatnonzero(rows):
+        ids[i] = largest(logits[i], count)
+        best = logits[i, ids[i, 0]]
+        if not np.isfinite(best):
+            raise _nothing_to_choose()
+        # NumPy sums pairwise, so that small terms are not lost beside large ones.
+        total = np.exp(logits[i] - best).sum()
+        if not np.isfinite(total):
+            raise _nothing_to_choose()
+        values[i] = logits[i, ids[i]].astype(np.float64) - best - np.log(np.float64(total))
     return values, ids
+
+
+def largest(values: np.ndarray, count: int) -> np.ndarray:
+    """(count,) positions of the largest of (n,) values, best first, the lower position first among equals.
+
+    They lie in the blocks with the largest maxima, of which there need be no more than `count`: what is outside has in
+    each of those blocks something that goes before it.
+    """
+    whole = len(values) // BLOCK * BLOCK
+    if whole < 2 * count * BLOCK:
+        return np.argsort(-values, kind="stable")[:count]
+    maxima = values[:whole].reshape(-1, BLOCK).max(-1)
+    if whole < len(values):
+        maxima = np.append(maxima, values[whole:].max())
+    blocks = np.sort(np.argsort(-maxima, kind="stable")[:count])
+    places = (blocks[:, None] * BLOCK + np.arange(BLOCK)).ravel()
+    places = places[places < len(values)]
+    return places[np.argsort(-values[places], kind="stable")[:count]]
+
+
+def _nothing_to_choose() -> DecodingError:
+    return DecodingError("The model's scores are NaN, or every token is suppressed: there is nothing to choose.")

@@ -86,16 +86,56 @@ class Fusion:
 
 
 @dataclass(frozen=True)
+class Whisper:
+    """What only Whisper models have to be told.
+
+    Args:
+        language: code of the language that is spoken, as "de"; None = it is found out. English-only models take "en".
+        task: "transcribe", or "translate" into English.
+        timestamps: let the model write when its segments begin and end.
+        prompt: text that is taken to come before, for names and style.
+        temperatures: tried in this order until the text is neither repetitive nor improbable (`Greedy.temperature`
+            takes their place where it is not 0: then nothing else is tried).
+        best_of: texts drawn at temperatures above 0, of which the most probable is taken; None = 1.
+        seed: of the draws.
+    """
+
+    language: str | None = None
+    task: Literal["transcribe", "translate"] = "transcribe"
+    timestamps: bool = True
+    prompt: str | None = None
+    temperatures: tuple[float, ...] = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+    best_of: int | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        _one_of("Whisper.task", self.task, ("transcribe", "translate"))
+        for name in ("language", "prompt"):
+            if not isinstance(getattr(self, name), str | None):
+                raise DecodingError(f"Whisper.{name} is a text or None, not {_shown(getattr(self, name))}.")
+        if not isinstance(self.timestamps, bool):
+            raise DecodingError(f"Whisper.timestamps is True or False, not {_shown(self.timestamps)}.")
+        if not isinstance(self.temperatures, tuple | list) or not self.temperatures:
+            raise DecodingError(f"Whisper.temperatures is a tuple of numbers, not {_shown(self.temperatures)}.")
+        for value in self.temperatures:
+            _temperature("Whisper.temperatures", value)
+        object.__setattr__(self, "temperatures", tuple(self.temperatures))
+        _whole("Whisper.best_of", self.best_of, optional=True)
+        if not isinstance(self.seed, int) or isinstance(self.seed, bool) or self.seed < 0:
+            raise DecodingError(f"Whisper.seed is a whole number from 0, not {_shown(self.seed)}.")
+
+
+@dataclass(frozen=True)
 class Greedy:
     """Take the best entry at each step (NeMo's `greedy_batch`).
 
     Args:
         head: "tdt", "rnnt" or "ctc"; None = the transducer where the model has one.
         max_symbols: labels that may be emitted on one frame; None = the model's value, else 10.
-        temperature: neutral (0) for these models.
+        temperature: Whisper only: above 0, draw each token from the distribution sharpened by 1 / temperature.
         confidence: how token confidence is measured.
         fusion: a language model or phrases; they choose among labels, never between label and blank.
-        whisper: neutral (None) for these models.
+        whisper: what only Whisper models have to be told; None = its defaults.
     """
 
     head: Head | None = None
@@ -103,11 +143,12 @@ class Greedy:
     temperature: float = 0.0
     confidence: Confidence = field(default_factory=Confidence)
     fusion: Fusion | None = None
-    whisper: None = None
+    whisper: Whisper | None = None
 
     def __post_init__(self) -> None:
         _head(self)
         _whole("Greedy.max_symbols", self.max_symbols, optional=True)
+        _temperature("Greedy.temperature", self.temperature)
         _shared(self)
 
 
@@ -119,8 +160,9 @@ class Beam:
         size: hypotheses kept.
         head: "tdt", "rnnt" or "ctc"; None = the transducer where the model has one.
         max_symbols: labels that may be emitted on one frame; None = the model's value, else 10.
-        length_penalty: a in the ranking score / (labels + 1) ** a; None = 1.
-        patience: neutral (1) for these models.
+        length_penalty: a in the ranking score / (labels + 1) ** a; None = 1. With Whisper a in
+            sum / ((5 + tokens) / 6) ** a; None = sum / tokens.
+        patience: Whisper only: the search is over when `round(size * patience)` texts have ended; 0 counts as 1.
         duration_weight: factor on the log-prob of a TDT duration; 1 weighs it like the label's.
         label_bonus: added for every label.
         prune: CTC hypotheses this much worse than the best are dropped.
@@ -139,7 +181,7 @@ class Beam:
     n_best: int | None = None
     confidence: Confidence = field(default_factory=Confidence)
     fusion: Fusion | None = None
-    whisper: None = None
+    whisper: Whisper | None = None
 
     def __post_init__(self) -> None:
         _head(self)
@@ -151,6 +193,8 @@ class Beam:
         if self.length_penalty is not None:
             _number("Beam.length_penalty", self.length_penalty)
         _positive("Beam.prune", self.prune)
+        if self.patience < 0:
+            raise DecodingError(f"Beam.patience is a number from 0, not {self.patience!r}.")
         _shared(self)
 
 
@@ -202,6 +246,8 @@ def _shared(options: Greedy | Beam | Maes) -> None:
     _instance(f"{name}.confidence", options.confidence, Confidence)
     if options.fusion is not None:
         _instance(f"{name}.fusion", options.fusion, Fusion)
+    if getattr(options, "whisper", None) is not None:
+        _instance(f"{name}.whisper", options.whisper, Whisper)
 
 
 def _head(options: Greedy | Beam) -> None:
@@ -225,6 +271,12 @@ def _number(name: str, value: object) -> None:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number or not abs(value) < LARGEST:
         raise DecodingError(f"{name} is a number of a sensible size, not {_shown(value)}.")
+
+
+def _temperature(name: str, value: object) -> None:
+    _number(name, value)
+    if not value >= 0:
+        raise DecodingError(f"{name} is a number from 0, not {_shown(value)}.")
 
 
 def _positive(name: str, value: object) -> None:

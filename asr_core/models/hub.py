@@ -10,7 +10,9 @@ from typing import Any
 from asr_core.errors import ModelError
 from asr_core.progress import OnProgress, Progress
 
-SMALL = ("config.json", "tokenizer.model", "vocab.txt", "README.md")
+SMALL = ("config.json", "tokenizer.model", "tokenizer.json", "generation_config.json", "vocab.txt", "README.md")
+#: Weights that are one file, when there are no safetensors: MLX's older conversions, CTranslate2's model.
+SINGLE = ("weights.npz", "model.bin")
 
 
 def fetch(
@@ -67,7 +69,7 @@ def _download(repository: str, revision: str | None, on_progress: OnProgress | N
         done += sizes[name]
         if on_progress is not None:
             on_progress(Progress(done, total, "download"))
-    weights = next(name for name in names if name.endswith((".safetensors", ".nemo")))
+    weights = next(name for name in names if name.endswith((".safetensors", ".nemo", *SINGLE)))
     return places[weights] if weights.endswith(".nemo") else places[weights].parent
 
 
@@ -80,6 +82,9 @@ def _needed(repository: str, names: Sequence[str]) -> list[str]:
         return small + safetensors
     if archives:
         return archives[:1]
+    single = [name for name in SINGLE if name in names]
+    if single and "config.json" in small:
+        return small + single[:1]
     raise ModelError(f"{repository} holds no model of a known kind: config.json and safetensors, or a .nemo archive.")
 
 
@@ -95,9 +100,20 @@ def _cached(repository: str, revision: str | None, why: str) -> Path:
     archives = sorted(folder.glob("*.nemo"))
     if not (folder / "config.json").exists() and archives:
         return archives[0]
-    if not (folder / "config.json").exists() or not any(folder.glob("*.safetensors")):
+    has_weights = any(folder.glob("*.safetensors")) or any((folder / name).exists() for name in SINGLE)
+    if not (folder / "config.json").exists() or not has_weights:
         raise ModelError(f"{repository} cannot be had: {why}, or only in part. Connect to the network and try again.")
     return folder
+
+
+def fetch_file(repository: str, name: str, *, local_files_only: bool = False) -> Path:
+    """One file of a repository, from the cache or the Hub. Raises ModelError where neither has it."""
+    from huggingface_hub import hf_hub_download
+
+    try:
+        return Path(hf_hub_download(repository, name, local_files_only=local_files_only))
+    except Exception as error:  # which HTTP library raises what is huggingface_hub's own affair
+        raise ModelError(f"{name} of {repository} cannot be had ({_reason(error)}); connect to the network.") from error
 
 
 def _bar(on_progress: OnProgress | None, before: int, total: int) -> type:

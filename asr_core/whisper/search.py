@@ -1,0 +1,168 @@
+"""From encoded windows of audio to texts: the loop between the decoder's network and a search.
+
+The network is asked token by token, each time as a job of its own, so that live audio need not wait for a long file.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from asr_core.decoding.autoregressive import BeamSearch, Candidate, GreedySearch, ranking
+from asr_core.decoding.options import Beam, Greedy, Whisper
+from asr_core.engine import Engine, Priority
+from asr_core.errors import Cancelled
+from asr_core.models.whisper import DecoderCache
+from asr_core.models.whisper import Whisper as Model
+from asr_core.models.whisper_config import Heads
+from asr_core.whisper.filters import Filter, suppress_blank, suppress_tokens, timestamp_rules
+from asr_core.whisper.tokenizer import WhisperTokenizer
+
+
+@dataclass(frozen=True)
+class Decoder:
+    """A model's decoder, for any thread: jobs of the engine at one priority."""
+
+    model: Model
+    engine: Engine
+    priority: Priority = Priority.FILE
+
+    @property
+    def room(self) -> int:
+        """Tokens that the decoder can hold."""
+        return self.model.config.dimensions.n_text_ctx
+
+    def begin(self, encoded: np.ndarray) -> DecoderCache:
+        return self.engine.run_at(self.priority, self.model.begin, encoded)
+
+    def step(
+        self,
+        tokens: np.ndarray,
+        cache: DecoderCache,
+        sources: np.ndarray | None = None,
+        positions: Sequence[int] = (-1,),
+        heads: Heads = (),
+    ) -> tuple[np.ndarray, DecoderCache, np.ndarray | None]:
+        """See `Whisper.step` in asr_core/models/whisper.py."""
+        return self.engine.run_at(self.priority, self.model.step, tokens, cache, sources, positions, heads)
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """What stands before the text: `tokens`, with the token that starts it at position `start`."""
+
+    tokens: tuple[int, ...]
+    start: int = 0
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a search found in one window.
+
+    Args:
+        candidates: best first.
+        no_speech: probability, before any filter, that there is no speech.
+        temperature: at which it was found.
+    """
+
+    candidates: tuple[Candidate, ...]
+    no_speech: float
+    temperature: float = 0.0
+
+    @property
+    def best(self) -> Candidate:
+        return self.candidates[0]
+
+    @property
+    def mean_log_prob(self) -> float:
+        """Of a token of the best text, its end counted."""
+        return self.best.sum_log_prob / (len(self.best.tokens) + 1)
+
+
+def prompt_of(
+    tokenizer: WhisperTokenizer, options: Whisper, language: str | None, before: Sequence[int], room: int
+) -> Prompt:
+    """The tokens before a window's text.
+
+    Args:
+        before: tokens of what was said before, of which the last `room // 2 - 1` are kept.
+        room: tokens that the decoder can hold.
+    """
+    special = tokenizer.vocabulary.special
+    kept = list(before)[-(room // 2 - 1) :]
+    head = [special.start_of_previous, *kept] if kept else []
+    tail = [] if options.timestamps else [special.no_timestamps]
+    return Prompt((*head, *tokenizer.start_tokens(language, options.task), *tail), len(head))
+
+
+def filters_of(tokenizer: WhisperTokenizer, options: Whisper) -> tuple[Filter, ...]:
+    """openai-whisper's own choice of filters."""
+    filters = (suppress_blank(tokenizer.blank), suppress_tokens(tokenizer.suppressed))
+    return (*filters, timestamp_rules(tokenizer.vocabulary.special)) if options.timestamps else filters
+
+
+def search_of(decoding: Greedy | Beam, temperature: float, best_of: int | None, end: int) -> GreedySearch | BeamSearch:
+    """The search at a temperature; above 0 there are no beams, only draws."""
+    if temperature > 0:
+        return GreedySearch(end, temperature, best_of or 1)
+    if isinstance(decoding, Beam):
+        return BeamSearch(end, decoding.size, decoding.patience)
+    return GreedySearch(end)
+
+
+def read(
+    decoder: Decoder,
+    encoded: np.ndarray,
+    prompts: Sequence[Prompt],
+    search: GreedySearch | BeamSearch,
+    filters: Sequence[Filter],
+    tokenizer: WhisperTokenizer,
+    *,
+    length_penalty: float | None = None,
+    seed: int = 0,
+    cancel: threading.Event | None = None,
+) -> list[Reading]:
+    """Search the texts of several windows together.
+
+    Args:
+        encoded: (audios, frames, width).
+        prompts: of each audio, of equal lengths.
+    Raises:
+        Cancelled: in the middle of it.
+    """
+    group = search.size if isinstance(search, BeamSearch) else search.group
+    state = search.start(len(encoded)) if isinstance(search, BeamSearch) else search.start(len(encoded), seed)
+    # All sequences of an audio begin alike: the prompt is read once for each audio.
+    logits, cache, _ = decoder.step(
+        np.array([prompt.tokens for prompt in prompts]), decoder.begin(encoded), positions=(prompts[0].start, -1)
+    )
+    no_speech = probabilities(logits[:, 0])[:, tokenizer.vocabulary.special.no_speech]
+    sources = np.repeat(np.arange(len(encoded)), group)
+    following = logits[sources, 1]
+    for _ in range(decoder.room // 2):
+        for apply in filters:
+            apply(following, state.sequences)
+        state, ask, done = search.update(state, following)
+        if done or cache.length >= decoder.room:
+            break
+        if cancel is not None and cancel.is_set():
+            raise Cancelled
+        # After the prompt the cache has one row an audio, then one a sequence.
+        came_from = sources[ask.sources] if sources is not None else ask.sources
+        logits, cache, _ = decoder.step(ask.tokens[:, None], cache, came_from)
+        sources, following = None, logits[:, 0]
+    found = []
+    for candidates, silence in zip(search.finalize(state), no_speech, strict=True):
+        order = ranking(candidates, length_penalty)
+        temperature = getattr(search, "temperature", 0.0)
+        found.append(Reading(tuple(candidates[i] for i in order), float(silence), temperature))
+    return found
+
+
+def probabilities(logits: np.ndarray) -> np.ndarray:
+    """Softmax of (..., V)."""
+    exponentials = np.exp(logits - logits.max(-1, keepdims=True))
+    return exponentials / exponentials.sum(-1, keepdims=True)

@@ -1,0 +1,137 @@
+"""When each token was said: the cheapest path through the attention of the alignment heads.
+
+The known text is read once more. The row of an input token predicts the next one, so where the path enters a row is
+where that next token begins. The rules are those of openai-whisper's `timing.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from asr_core.confidence import measure
+from asr_core.decoding.autoregressive import log_softmax
+from asr_core.decoding.options import Confidence
+from asr_core.models.whisper import DecoderCache
+from asr_core.whisper.search import Decoder
+from asr_core.whisper.tokenizer import WhisperTokenizer
+
+#: Frames of the median filter.
+FILTER = 7
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Of each token of a text: first frame, frame behind the last, how sure the model was, and the log-prob.
+
+    Probabilities are those of the text's tokens alone, without timestamps, given the text before.
+    """
+
+    starts: np.ndarray
+    ends: np.ndarray
+    confidences: np.ndarray
+    log_probs: np.ndarray
+
+
+def align(
+    decoder: Decoder,
+    cache: DecoderCache,
+    text: Sequence[int],
+    tokenizer: WhisperTokenizer,
+    start_tokens: Sequence[int],
+    frames: int,
+    confidence: Confidence,
+) -> Timing:
+    """Times of a known text.
+
+    Args:
+        cache: the decoder's, of one audio, before its first token.
+        text: tokens, none of them special.
+        start_tokens: what every text of this language begins with.
+        frames: encoder frames of the audio proper, without the silence behind it.
+    """
+    special = tokenizer.vocabulary.special
+    if not len(text):
+        return Timing(*(np.zeros(0, int),) * 2, *(np.zeros(0),) * 2)
+    tokens = [*start_tokens, special.no_timestamps, *text, special.end]
+    first = len(start_tokens)
+    rows = range(first, first + len(text))
+    logits, _, scores = decoder.step(
+        np.array([tokens]), cache, positions=rows, heads=decoder.model.config.alignment_heads
+    )
+    log_probs = log_softmax(logits[0, :, : special.end])
+    chosen = log_probs[np.arange(len(text)), np.asarray(text)]
+    entries = np.zeros(len(text) + 1, int)
+    if frames > 0:
+        entries = entered(-attention_path(scores[0], frames)[first:-1])
+    return Timing(entries[:-1], entries[1:], measure(log_probs, confidence), chosen)
+
+
+def attention_path(scores: np.ndarray, frames: int) -> np.ndarray:
+    """(heads, tokens, all frames) before the softmax to (tokens, frames): how much each token looks at each frame.
+
+    Each head is normalised over the tokens, so that what all tokens look at counts for nothing.
+    """
+    weights = scores[..., :frames]
+    weights = np.exp(weights - weights.max(-1, keepdims=True))
+    weights /= weights.sum(-1, keepdims=True)
+    deviation = weights.std(-2, keepdims=True)
+    weights = (weights - weights.mean(-2, keepdims=True)) / np.where(deviation > 0, deviation, 1)
+    return median_filter(weights).mean(0)
+
+
+def median_filter(values: np.ndarray) -> np.ndarray:
+    """Median of each seven neighbours of (..., frames), mirrored at the ends; few frames stay as they are."""
+    half = FILTER // 2
+    if values.shape[-1] <= half:
+        return values
+    padded = np.pad(values, [(0, 0)] * (values.ndim - 1) + [(half, half)], mode="reflect")
+    p = [padded[..., i : i + values.shape[-1]] for i in range(FILTER)]
+    # The fewest comparisons that find the median of seven (N. Devillard, "Fast median search", 1998).
+    for a, b in (
+        (0, 5),
+        (0, 3),
+        (1, 6),
+        (2, 4),
+        (0, 1),
+        (3, 5),
+        (2, 6),
+        (2, 3),
+        (3, 6),
+        (4, 5),
+        (1, 4),
+        (1, 3),
+        (3, 4),
+    ):
+        p[a], p[b] = np.minimum(p[a], p[b]), np.maximum(p[a], p[b])
+    return p[half]
+
+
+def entered(cost: np.ndarray) -> np.ndarray:
+    """(rows,) the column in which the cheapest monotone path enters each row of (rows, columns).
+
+    Dynamic time warping by antidiagonals. A diagonal step is taken only where it is strictly the cheapest, then a step
+    down on the same terms, else a step to the right (openai-whisper's rule, and its 32-bit sums).
+    """
+    rows, columns = cost.shape
+    # The sums of two diagonals, by row; the corner before the first cell is free.
+    before, last = np.full(rows + 1, np.inf, np.float32), np.full(rows + 1, np.inf, np.float32)
+    before[0] = 0.0
+    steps = np.full((rows + columns + 1, rows + 1), 2, np.int8)
+    for d in range(2, rows + columns + 1):
+        i = np.arange(max(1, d - columns), min(rows, d - 1) + 1)
+        diagonal, down, right = before[i - 1], last[i - 1], last[i]
+        step = np.where((diagonal < down) & (diagonal < right), 0, np.where((down < diagonal) & (down < right), 1, 2))
+        now = np.full(rows + 1, np.inf, np.float32)
+        now[i] = cost[i - 1, d - i - 1].astype(np.float64) + np.choose(step, (diagonal, down, right))
+        steps[d, i] = step
+        before, last = last, now
+    entries = np.zeros(rows, int)
+    i, j = rows, columns
+    while i > 0:
+        entries[i - 1] = j - 1
+        step = steps[i + j, i]
+        i, j = i - (step != 2), j - (step != 1)
+    return entries

@@ -1,0 +1,257 @@
+"""Whisper checkpoints in every layout, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from asr_core.blas import bind_blas
+
+bind_blas()
+
+import mlx.core as mx  # noqa: E402
+from mlx.utils import tree_flatten  # noqa: E402
+
+from asr_core.errors import DecodingError, ModelError  # noqa: E402
+from asr_core.models import ctranslate2, whisper_weights  # noqa: E402
+from asr_core.models.whisper import Network, Whisper  # noqa: E402
+from asr_core.models.whisper_config import Dimensions, alignment_heads  # noqa: E402
+
+SMALL = Dimensions(80, 1500, 64, 1, 2, 300, 24, 64, 1, 2)
+HF = {
+    "model_type": "whisper",
+    "num_mel_bins": 80,
+    "max_source_positions": 1500,
+    "d_model": 64,
+    "encoder_attention_heads": 1,
+    "encoder_layers": 2,
+    "vocab_size": 300,
+    "max_target_positions": 24,
+    "decoder_attention_heads": 1,
+    "decoder_layers": 2,
+}
+
+
+@pytest.fixture(scope="module")
+def weights() -> dict[str, np.ndarray]:
+    """Random weights in MLX's layout, rounded to 16 bits so that every file can hold them."""
+    rng = np.random.default_rng(7)
+    shapes = {name: x.shape for name, x in tree_flatten(Network(SMALL).parameters())}
+    return {name: (0.1 * rng.standard_normal(shape)).astype(np.float16) for name, shape in shapes.items()}
+
+
+@pytest.fixture(scope="module")
+def model(weights, tmp_path_factory) -> Whisper:
+    folder = tmp_path_factory.mktemp("mlx")
+    write_mlx(folder, weights)
+    return load(folder)
+
+
+def write_mlx(folder: Path, weights: dict[str, np.ndarray], name: str = "weights.npz", **more: object) -> None:
+    (folder / "config.json").write_text(json.dumps({**vars(SMALL), "model_type": "whisper", **more}))
+    if name.endswith(".npz"):
+        np.savez(folder / name, alignment_heads=np.array([[1, 0]]), **weights)
+    else:
+        mx.save_safetensors(str(folder / name), {key: mx.array(x) for key, x in weights.items()})
+
+
+def load(folder: Path) -> Whisper:
+    return whisper_weights.build(whisper_weights.load_checkpoint(folder), "float32")
+
+
+def logits_of(model: Whisper) -> np.ndarray:
+    mel = np.random.default_rng(1).standard_normal((1, 3000, 80)).astype(np.float32)
+    return model.step(np.array([[5, 9, 2]]), model.begin(model.encode(mel)), positions=(0, 1, 2))[0]
+
+
+def test_layouts_of_mlx_and_transformers_are_one_model(weights, model, tmp_path) -> None:
+    expected = logits_of(model)
+    assert np.isfinite(expected).all() and expected.std() > 0.01
+    assert model.config.alignment_heads == ((1, 0),)
+    write_mlx(tmp_path, weights, "model.safetensors")
+    assert np.array_equal(logits_of(load(tmp_path)), expected)
+
+    folder = tmp_path / "transformers"
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps(HF))
+    (folder / "generation_config.json").write_text(json.dumps({"alignment_heads": [[0, 0]]}))
+    theirs = {transformers_name(name): as_torch(name, x) for name, x in weights.items()}
+    theirs["proj_out.weight"] = theirs["model.decoder.embed_tokens.weight"]
+    theirs["model.encoder.embed_positions.weight"] = np.zeros((1500, 64), np.float16)
+    mx.save_safetensors(str(folder / "model.safetensors"), {key: mx.array(x) for key, x in theirs.items()})
+    assert whisper_weights.is_whisper(folder)
+    made = load(folder)
+    assert np.array_equal(logits_of(made), expected) and made.config.alignment_heads == ((0, 0),)
+
+
+@pytest.mark.parametrize("kind", ["float16", "bfloat16", "int8"])
+def test_ctranslate2_is_the_same_model(weights, model, tmp_path, kind) -> None:
+    (tmp_path / "config.json").write_text(json.dumps({"alignment_heads": [[1, 0]]}))
+    (tmp_path / "model.bin").write_bytes(ctranslate2_file(weights, kind))
+    assert whisper_weights.is_whisper(tmp_path)
+    made = load(tmp_path)
+    assert made.config == model.config
+    apart = np.abs(logits_of(made) - logits_of(model)).max()
+    assert apart <= {"float16": 0, "bfloat16": 0.05, "int8": 0.05}[kind]
+
+
+def test_broken_ctranslate2_files_are_refused(weights, tmp_path) -> None:
+    good, file = ctranslate2_file(weights, "float16"), tmp_path / "model.bin"
+    cases = {
+        good[:-3]: "incomplete",
+        good + b"x": "follows its end",
+        good[:1000]: "incomplete",
+        b"": "incomplete",
+        struct.pack("<I", 5) + good[4:]: "version 5",
+        good.replace(b"WhisperSpec", b"TransfoSpec", 1): "TransfoSpec",
+        ctranslate2_file(weights, "float16", key_bias=1.0): "bias for its keys",
+    }
+    for data, said in cases.items():
+        file.write_bytes(data)
+        with pytest.raises(ModelError, match=said):
+            whisper_weights.load_checkpoint(tmp_path)
+
+
+def test_what_does_not_fit_the_configuration_is_named(weights, tmp_path) -> None:
+    write_mlx(tmp_path, {name: x for name, x in weights.items() if name != "decoder.ln.bias"})
+    with pytest.raises(ModelError, match=r"lack 1 tensors.*decoder\.ln\.bias"):
+        load(tmp_path)
+    write_mlx(tmp_path, weights, n_text_layer=1)
+    with pytest.raises(ModelError, match="head that a decoder of 1 layers"):
+        load(tmp_path)
+    write_mlx(tmp_path, weights, n_text_state=65)
+    with pytest.raises(ModelError, match="shape"):
+        load(tmp_path)
+    (tmp_path / "weights.npz").write_bytes(b"PK\x03\x04 and no more")
+    with pytest.raises(ModelError, match="broken"):
+        load(tmp_path)
+
+
+def test_alignment_heads_named_published_or_the_last_half() -> None:
+    tiny = Dimensions(80, 1500, 384, 6, 4, 51_864, 448, 384, 6, 4)
+    assert alignment_heads(tiny, None)[:2] == ((1, 0), (2, 0))
+    assert alignment_heads(tiny, [[3, 1]]) == ((3, 1),)
+    assert alignment_heads(SMALL, None) == ((1, 0),)
+    for wrong in ([[4, 0]], [[0, 6]], [[1]], ["ab"]):
+        with pytest.raises(ModelError, match="alignment_heads"):
+            alignment_heads(tiny, wrong)
+
+
+def test_a_step_of_several_tokens_goes_on_from_the_cache(model) -> None:
+    encoded = model.encode(np.random.default_rng(2).standard_normal((1, 3000, 80)).astype(np.float32))
+    tokens = np.array([[4, 8, 15, 16, 23]])
+    whole, _, looks = model.step(tokens, model.begin(encoded), positions=range(5), heads=((0, 0), (1, 0)))
+    first, cache, _ = model.step(tokens[:, :2], model.begin(encoded), positions=(0, 1))
+    rest, cache, later = model.step(tokens[:, 2:], cache, positions=(0, 1, 2), heads=((0, 0), (1, 0)))
+    assert np.concatenate([first, rest], axis=1) == pytest.approx(whole, abs=1e-4)
+    assert later == pytest.approx(looks[:, :, 2:], abs=1e-4) and looks.shape == (1, 2, 5, 1500)
+    assert cache.length == 5
+    with pytest.raises(DecodingError, match="room for 24 tokens"):
+        model.step(np.zeros((1, 20), int), cache)
+
+
+def test_rows_of_audios_and_beams_are_what_they_are_alone(model) -> None:
+    encoded = model.encode(np.random.default_rng(3).standard_normal((2, 3000, 80)).astype(np.float32))
+    _, cache, _ = model.step(np.array([[1, 2], [1, 3]]), model.begin(encoded))
+    # Three sequences of each audio, then others in their places.
+    _, cache, _ = model.step(np.array([[5], [6], [7], [5], [8], [9]]), cache, np.array([0, 0, 0, 1, 1, 1]))
+    logits, _, _ = model.step(np.array([[11], [12], [13], [14], [15], [16]]), cache, np.array([2, 0, 0, 5, 3, 4]))
+    first = [(0, (1, 2, 7, 11)), (0, (1, 2, 5, 12)), (0, (1, 2, 5, 13))]
+    second = [(1, (1, 3, 9, 14)), (1, (1, 3, 5, 15)), (1, (1, 3, 8, 16))]
+    for row, (audio, sequence) in enumerate([*first, *second]):
+        alone, _, _ = model.step(np.array([sequence]), model.begin(encoded[audio : audio + 1]))
+        assert logits[row] == pytest.approx(alone[0], abs=1e-4)
+
+
+def transformers_name(name: str) -> str:
+    """The name that transformers gives to a tensor of MLX's."""
+    if name == "decoder.positional_embedding":
+        return "model.decoder.embed_positions.weight"
+    changes = {
+        "blocks": "layers",
+        "token_embedding": "embed_tokens",
+        "ln_post": "layer_norm",
+        "ln": "layer_norm",
+        "attn_ln": "self_attn_layer_norm",
+        "cross_attn_ln": "encoder_attn_layer_norm",
+        "mlp_ln": "final_layer_norm",
+        "attn": "self_attn",
+        "cross_attn": "encoder_attn",
+        "query": "q_proj",
+        "key": "k_proj",
+        "value": "v_proj",
+        "out": "out_proj",
+        "mlp1": "fc1",
+        "mlp2": "fc2",
+    }
+    return ".".join(["model", *(changes.get(part, part) for part in name.split("."))])
+
+
+def as_torch(name: str, x: np.ndarray) -> np.ndarray:
+    return x.swapaxes(1, 2) if "conv" in name and x.ndim == 3 else x
+
+
+def ctranslate2_file(weights: dict[str, np.ndarray], kind: str, key_bias: float = 0.0) -> bytes:
+    """The same weights as CTranslate2 stores them."""
+    w = {name: as_torch(name, x) for name, x in weights.items()}
+    out: dict[str, np.ndarray] = {"encoder/num_heads": np.int16(1), "decoder/num_heads": np.int16(1)}
+
+    def norm(theirs: str, ours: str) -> None:
+        out[f"{theirs}/gamma"], out[f"{theirs}/beta"] = w[f"{ours}.weight"], w[f"{ours}.bias"]
+
+    def linear(theirs: str, *ours: str) -> None:
+        out[f"{theirs}/weight"] = np.concatenate([w[f"{name}.weight"] for name in ours])
+        keys = np.full(64, key_bias, np.float16)
+        out[f"{theirs}/bias"] = np.concatenate([w.get(f"{name}.bias", keys) for name in ours])
+
+    linear("encoder/conv1", "encoder.conv1")
+    linear("encoder/conv2", "encoder.conv2")
+    out["encoder/position_encodings/encodings"] = np.zeros((1500, 64), np.float16)
+    out["decoder/position_encodings/encodings"] = w["decoder.positional_embedding"]
+    out["decoder/embeddings/weight"] = w["decoder.token_embedding.weight"]
+    norm("encoder/layer_norm", "encoder.ln_post")
+    norm("decoder/layer_norm", "decoder.ln")
+    for side in ("encoder", "decoder"):
+        for n in range(2):
+            theirs, ours = f"{side}/layer_{n}", f"{side}.blocks.{n}"
+            norm(f"{theirs}/self_attention/layer_norm", f"{ours}.attn_ln")
+            linear(f"{theirs}/self_attention/linear_0", *(f"{ours}.attn.{part}" for part in ("query", "key", "value")))
+            linear(f"{theirs}/self_attention/linear_1", f"{ours}.attn.out")
+            if side == "decoder":
+                norm(f"{theirs}/attention/layer_norm", f"{ours}.cross_attn_ln")
+                linear(f"{theirs}/attention/linear_0", f"{ours}.cross_attn.query")
+                linear(f"{theirs}/attention/linear_1", f"{ours}.cross_attn.key", f"{ours}.cross_attn.value")
+                linear(f"{theirs}/attention/linear_2", f"{ours}.cross_attn.out")
+            norm(f"{theirs}/ffn/layer_norm", f"{ours}.mlp_ln")
+            linear(f"{theirs}/ffn/linear_0", f"{ours}.mlp1")
+            linear(f"{theirs}/ffn/linear_1", f"{ours}.mlp2")
+    if kind == "int8":
+        for name in [name for name in out if name.endswith("/weight")]:
+            flat = out[name].reshape(len(out[name]), -1).astype(np.float32)
+            scale = 127 / np.abs(flat).max(-1)
+            out[name] = np.rint(flat * scale[:, None]).astype(np.int8).reshape(out[name].shape)
+            out[f"{name}_scale"] = scale.astype(np.float32)
+    data = struct.pack("<I", 6) + text("WhisperSpec") + struct.pack("<II", 3, len(out))
+    for name in sorted(out):
+        x = np.asarray(out[name])
+        code = {"float32": 0, "int8": 1, "int16": 2, "float16": 4}[x.dtype.name]
+        if kind == "bfloat16" and x.dtype == np.float16:
+            x, code = (x.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16), 5
+        data += text(name) + struct.pack(f"<B{x.ndim}I", x.ndim, *x.shape) + struct.pack("<BI", code, x.nbytes)
+        data += x.tobytes()
+    return data + struct.pack("<I", 1) + text("decoder/projection/weight") + text("decoder/embeddings/weight")
+
+
+def text(value: str) -> bytes:
+    return struct.pack("<H", len(value) + 1) + value.encode() + b"\0"
+
+
+def test_an_alias_stands_for_its_variable(weights, tmp_path) -> None:
+    (tmp_path / "model.bin").write_bytes(ctranslate2_file(weights, "float16"))
+    found = ctranslate2.read(tmp_path / "model.bin")
+    assert found["decoder/projection/weight"] is found["decoder/embeddings/weight"]
+    assert found["encoder/num_heads"].shape == () and int(found["encoder/num_heads"]) == 1
