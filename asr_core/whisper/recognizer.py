@@ -11,18 +11,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from asr_core.alignment import Hypothesis, Transcript
+from asr_core.audio import as_samples
 from asr_core.batching import prepare
-from asr_core.decoding.options import Beam, Decoding, Greedy, Maes, Whisper
+from asr_core.decoding.options import Beam, Confidence, Decoding, Greedy, Maes, Whisper
 from asr_core.engine import Priority
 from asr_core.errors import AudioError, Cancelled, DecodingError
 from asr_core.longform import Chunking
 from asr_core.progress import OnProgress, Progress
 from asr_core.recognizer import Recognizer
 from asr_core.segmentation import Segmentation
+from asr_core.streaming import StreamWindow
+from asr_core.whisper import aligning, attention, search, word_times
 from asr_core.whisper import features as front_end
-from asr_core.whisper import search, word_times
 from asr_core.whisper.languages import LANGUAGES
 from asr_core.whisper.search import Decoder
+from asr_core.whisper.streaming import AlignAttStream, open_stream
 from asr_core.whisper.tokenizer import WhisperTokenizer, WhisperVocabulary
 from asr_core.whisper.transcription import FRAMES_PER_SECOND, Heard, Sound, hear
 
@@ -105,7 +108,7 @@ class WhisperRecognizer(Recognizer):
         before = self.tokenizer.encode(options.prompt) if options.prompt else []
         readings = search.read(
             self.decoder,
-            encoded,
+            self.decoder.begin(encoded),
             [search.prompt_of(self.tokenizer, options, code, before, self.decoder.room) for code in languages],
             search.search_of(
                 decoding, getattr(decoding, "temperature", 0.0), options.best_of, self.vocabulary.special.end
@@ -233,6 +236,48 @@ class WhisperRecognizer(Recognizer):
                 raise Cancelled([*done, now, *rest]) from None
             done.append(self._finished(heard, sound, decoding, segmentation, recording.warnings, started))
         return done
+
+    def align(
+        self,
+        audio: Any,
+        text: str,
+        *,
+        sample_rate: int = 16_000,
+        head: str | None = None,
+        segmentation: Segmentation = Segmentation(),  # noqa: B008
+        confidence: Confidence = Confidence(),  # noqa: B008
+        on_progress: OnProgress | None = None,
+        cancel: threading.Event | None = None,
+    ) -> Transcript:
+        """As `Recognizer.align`, by the attention of the decoder as it reads the text."""
+        if head is not None:
+            raise self._no_head(head)
+        recording = self.recording(audio, sample_rate, Chunking())
+        return aligning.align(self, recording, text, segmentation, confidence, on_progress, cancel)
+
+    def inspect(
+        self, audio: Any, transcript: Transcript, start: float, end: float, *, sample_rate: int = 16_000
+    ) -> attention.Attention:
+        """Where the transcript's tokens looked between two times: attention in place of scores by frame."""
+        samples = as_samples(audio, sample_rate, self.info.sample_rate)
+        return attention.look(self, samples, transcript, start, end)
+
+    def stream(
+        self,
+        *,
+        decoding: Decoding = Greedy(),  # noqa: B008 - frozen values
+        window: StreamWindow = StreamWindow(),  # noqa: B008
+        lookahead: int | None = None,
+        segmentation: Segmentation = Segmentation(),  # noqa: B008
+        pause: float | None = None,
+    ) -> AlignAttStream:
+        """As `Recognizer.stream`, by simultaneous decoding (AlignAtt).
+
+        Args:
+            decoding: Greedy at temperature 0, or Beam.
+            window: `left` and `right` do not apply; a step is taken each `chunk` seconds of the recording.
+        """
+        return open_stream(self, decoding, window, lookahead, segmentation, pause)
 
     def recording(self, audio: Any, sample_rate: int, chunking: Chunking) -> Any:
         """Audio at the model's rate. Raises DecodingError for settings of windows: Whisper's own are 30 s."""

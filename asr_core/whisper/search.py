@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,11 +16,13 @@ from asr_core.decoding.autoregressive import BeamSearch, Candidate, GreedySearch
 from asr_core.decoding.options import Beam, Greedy, Whisper
 from asr_core.engine import Engine, Priority
 from asr_core.errors import Cancelled
-from asr_core.models.whisper import DecoderCache
-from asr_core.models.whisper import Whisper as Model
-from asr_core.models.whisper_config import Heads
 from asr_core.whisper.filters import Filter, suppress_blank, suppress_tokens, timestamp_rules
 from asr_core.whisper.tokenizer import WhisperTokenizer
+
+if TYPE_CHECKING:
+    from asr_core.models.whisper import DecoderCache
+    from asr_core.models.whisper import Whisper as Model
+    from asr_core.models.whisper_config import Heads
 
 
 @dataclass(frozen=True)
@@ -115,7 +118,7 @@ def search_of(decoding: Greedy | Beam, temperature: float, best_of: int | None, 
 
 def read(
     decoder: Decoder,
-    encoded: np.ndarray,
+    cache: DecoderCache,
     prompts: Sequence[Prompt],
     search: GreedySearch | BeamSearch,
     filters: Sequence[Filter],
@@ -128,19 +131,19 @@ def read(
     """Search the texts of several windows together.
 
     Args:
-        encoded: (audios, frames, width).
-        prompts: of each audio, of equal lengths.
+        cache: the decoder's, before its first token.
+        prompts: of each of its audios, of equal lengths.
     Raises:
         Cancelled: in the middle of it.
     """
     group = search.size if isinstance(search, BeamSearch) else search.group
-    state = search.start(len(encoded)) if isinstance(search, BeamSearch) else search.start(len(encoded), seed)
+    state = search.start(len(prompts)) if isinstance(search, BeamSearch) else search.start(len(prompts), seed)
     # All sequences of an audio begin alike: the prompt is read once for each audio.
     logits, cache, _ = decoder.step(
-        np.array([prompt.tokens for prompt in prompts]), decoder.begin(encoded), positions=(prompts[0].start, -1)
+        np.array([prompt.tokens for prompt in prompts]), cache, positions=(prompts[0].start, -1)
     )
     no_speech = probabilities(logits[:, 0])[:, tokenizer.vocabulary.special.no_speech]
-    sources = np.repeat(np.arange(len(encoded)), group)
+    sources = np.repeat(np.arange(len(prompts)), group)
     following = logits[sources, 1]
     for _ in range(decoder.room // 2):
         for apply in filters:

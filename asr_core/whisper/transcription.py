@@ -26,6 +26,7 @@ from asr_core.whisper.tokenizer import SpecialTokens
 from asr_core.whisper.words import Segment, believable
 
 if TYPE_CHECKING:
+    from asr_core.models.whisper import DecoderCache
     from asr_core.whisper.recognizer import WhisperRecognizer
 
 #: A text that compresses better repeats itself; one with a lower mean log-prob is improbable.
@@ -156,13 +157,13 @@ def _window(
     size = min(front_end.FRAMES, sound.frames - heard.seek)
     cuts = (*heard.cuts, heard.seek / FRAMES_PER_SECOND) if heard.seek else heard.cuts
     heard = replace(heard, cuts=cuts)
-    reading = with_fallback(recognizer, decoding, options, heard.language, heard.before, encoded, cancel)
+    cache = recognizer.decoder.begin(encoded)
+    reading = with_fallback(recognizer, decoding, options, heard.language, heard.before, cache, cancel)
     if is_silence(reading):
         return replace(heard, seek=heard.seek + size)
     special = recognizer.vocabulary.special
     cut = cut_at_timestamps(reading.best.tokens, size, special)
     offset, start_tokens = heard.seek / FRAMES_PER_SECOND, recognizer.start_tokens(heard.language, options.task)
-    cache = recognizer.decoder.begin(encoded)
     only = heard.seek == 0 and cut.advance >= sound.frames
     candidates = reading.candidates if only and isinstance(decoding, Beam) else (reading.best,)
     made = []
@@ -203,7 +204,7 @@ def with_fallback(
     options: Whisper,
     language: str | None,
     before: Sequence[int],
-    encoded: np.ndarray,
+    cache: DecoderCache,
     cancel: threading.Event | None,
 ) -> Reading:
     """Decode a window at the first temperature whose text is neither repetitive nor improbable, else at the last."""
@@ -213,7 +214,7 @@ def with_fallback(
     for temperature in (given,) if given else options.temperatures:
         reading = search.read(
             decoder,
-            encoded,
+            cache,
             [prompt],
             search.search_of(decoding, temperature, options.best_of, tokenizer.vocabulary.special.end),
             search.filters_of(tokenizer, options),
@@ -286,7 +287,7 @@ def cut_at_timestamps(tokens: Sequence[int], size: int, special: SpecialTokens) 
 def timed(
     recognizer: WhisperRecognizer,
     decoder: Decoder,
-    cache: object,
+    cache: DecoderCache,
     candidate: Candidate,
     cut: Cut,
     start_tokens: Sequence[int],

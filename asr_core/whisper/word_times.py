@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from asr_core.confidence import measure
 from asr_core.decoding.autoregressive import log_softmax
 from asr_core.decoding.options import Confidence
-from asr_core.models.whisper import DecoderCache
 from asr_core.whisper.search import Decoder
 from asr_core.whisper.tokenizer import WhisperTokenizer
+
+if TYPE_CHECKING:
+    from asr_core.models.whisper import DecoderCache
 
 #: Frames of the median filter.
 FILTER = 7
@@ -24,7 +27,8 @@ FILTER = 7
 
 @dataclass(frozen=True)
 class Timing:
-    """Of each token of a text: first frame, frame behind the last, how sure the model was, and the log-prob.
+    """Of each token of a text: first frame, frame behind the last, how sure the model was, the log-prob, and the frame
+    that was looked at most when it was written.
 
     Probabilities are those of the text's tokens alone, without timestamps, given the text before.
     """
@@ -33,6 +37,7 @@ class Timing:
     ends: np.ndarray
     confidences: np.ndarray
     log_probs: np.ndarray
+    attended: np.ndarray
 
 
 def align(
@@ -54,7 +59,8 @@ def align(
     """
     special = tokenizer.vocabulary.special
     if not len(text):
-        return Timing(*(np.zeros(0, int),) * 2, *(np.zeros(0),) * 2)
+        none = np.zeros(0)
+        return Timing(none.astype(int), none.astype(int), none, none, none.astype(int))
     tokens = [*start_tokens, special.no_timestamps, *text, special.end]
     first = len(start_tokens)
     rows = range(first, first + len(text))
@@ -63,10 +69,11 @@ def align(
     )
     log_probs = log_softmax(logits[0, :, : special.end])
     chosen = log_probs[np.arange(len(text)), np.asarray(text)]
-    entries = np.zeros(len(text) + 1, int)
+    entries, attended = np.zeros(len(text) + 1, int), np.zeros(len(text), int)
     if frames > 0:
-        entries = entered(-attention_path(scores[0], frames)[first:-1])
-    return Timing(entries[:-1], entries[1:], measure(log_probs, confidence), chosen)
+        path = attention_path(scores[0], frames)[first:-1]
+        entries, attended = entered(-path), path[:-1].argmax(-1)
+    return Timing(entries[:-1], entries[1:], measure(log_probs, confidence), chosen, attended)
 
 
 def attention_path(scores: np.ndarray, frames: int) -> np.ndarray:

@@ -56,7 +56,7 @@ def reading(whisper, encoded: np.ndarray, decoding: Greedy | Beam, before: list[
     options = decoding.whisper
     return search.read(
         whisper.decoder,
-        encoded,
+        whisper.decoder.begin(encoded),
         [search.prompt_of(whisper.tokenizer, options, None, before or [], whisper.decoder.room)],
         search.search_of(decoding, 0.0, None, whisper.vocabulary.special.end),
         search.filters_of(whisper.tokenizer, options),

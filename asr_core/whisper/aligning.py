@@ -1,0 +1,101 @@
+"""Times for a text that is known: it is read by the decoder, and its attention says when each token was said."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from asr_core.aligning import Piece, pieces
+from asr_core.alignment import Hypothesis, Transcript, concatenated
+from asr_core.batching import Recording
+from asr_core.decoding.options import Confidence, Greedy, Whisper
+from asr_core.errors import Cancelled, DecodingError
+from asr_core.progress import OnProgress, Progress
+from asr_core.segmentation import Segmentation
+from asr_core.whisper import features as front_end
+from asr_core.whisper import word_times
+from asr_core.whisper.transcription import EMPTY
+
+if TYPE_CHECKING:
+    from asr_core.whisper.recognizer import WhisperRecognizer
+
+
+def align(
+    recognizer: WhisperRecognizer,
+    recording: Recording,
+    text: str,
+    segmentation: Segmentation,
+    confidence: Confidence,
+    on_progress: OnProgress | None,
+    cancel: threading.Event | None,
+) -> Transcript:
+    """The work behind `Recognizer.align` of a Whisper model.
+
+    A recording longer than a window is transcribed first, and cut where the text says what was heard.
+
+    Raises:
+        DecodingError: a part of the text has more tokens than the decoder holds, or its audio is longer than a window.
+        Cancelled: with the parts that were done.
+    """
+    rate, samples = recognizer.info.sample_rate, recording.samples
+    duration = len(samples) / rate
+    parts = [Piece(text, 0.0, duration)]
+    if duration > front_end.SECONDS:
+        heard = recognizer.transcribe(samples, sample_rate=rate, on_progress=on_progress, cancel=cancel)
+        parts = pieces(text, heard.words, duration, front_end.SECONDS)
+    mel = front_end.log_mel(samples, recognizer.config.features)
+    edges = [round(part.start / recognizer.config.frame_seconds) for part in parts]
+    edges.append(len(samples) // recognizer.frame_samples)
+    whole = EMPTY
+
+    def result(cuts: tuple[float, ...]) -> Transcript:
+        made = recognizer.transcript([whole], duration=duration, segmentation=segmentation, confidence=confidence)
+        return replace(made, decoding=Greedy(confidence=confidence), warnings=recording.warnings, cuts=cuts)
+
+    for i, (part, (first, last)) in enumerate(zip(parts, pairwise(edges), strict=True)):
+        cuts = tuple(one.start for one in parts[1 : i + 1])
+        if cancel is not None and cancel.is_set():
+            raise Cancelled(result(cuts))
+        if on_progress is not None:
+            on_progress(Progress(part.start, duration, "align"))
+        whole = concatenated(whole, _piece(recognizer, mel, part.text, first, last, confidence))
+    if on_progress is not None:
+        on_progress(Progress(duration, duration, "align"))
+    return result(tuple(part.start for part in parts[1:]))
+
+
+def _piece(
+    recognizer: WhisperRecognizer, mel: np.ndarray, text: str, first: int, last: int, confidence: Confidence
+) -> Hypothesis:
+    """Align a text with the encoder frames [first, last) of the recording."""
+    tokens = recognizer.tokenizer.encode(text)
+    if not tokens:
+        return EMPTY
+    decoder, step = recognizer.decoder, recognizer.config.frame_seconds
+    if last - first > front_end.FRAMES // 2:
+        seconds = (last - first) * step
+        raise DecodingError(
+            f"{seconds:.0f} s of the recording hold no three words that are heard as the text has them; a Whisper "
+            f"model aligns {front_end.SECONDS} s at a time. Check that the text is that of this recording."
+        )
+    encoded, _ = recognizer.encode(front_end.window(mel, 2 * first)[None], np.zeros(1))
+    start = recognizer.start_tokens(recognizer.language_of(encoded, Whisper()))
+    room = decoder.room - len(start) - 2
+    if len(tokens) > room:
+        raise DecodingError(
+            f"The text has {len(tokens)} tokens for {(last - first) * step:.1f} s of audio; there is room for {room}."
+        )
+    cache = decoder.begin(encoded)
+    timing = word_times.align(decoder, cache, tokens, recognizer.tokenizer, start, last - first, confidence)
+    return Hypothesis(
+        tuple(tokens),
+        tuple(int(frame) + first for frame in timing.starts),
+        tuple(int(frame) + first for frame in timing.ends),
+        float(timing.log_probs.sum()),
+        tuple(map(float, timing.confidences)),
+        tuple(map(float, timing.log_probs)),
+    )
