@@ -63,11 +63,12 @@ class Answers:
 
 
 def list_documents(services: Services, key: Any) -> dict[str, Any]:
-    """The documents of the workspace, and how long they are kept."""
+    """The documents of the workspace, how long they are kept, and where they are uploaded to."""
     annotations = services.annotations
     workspace = annotations.workspace(key)
     days = services.settings.keep_days
     kept = "" if days is None else f"Deleted {wording.hours(days * 1440)} after the last change."
+    kept = " ".join(filter(None, (kept, annotations.sync_state())))
     return {"documents": [listed(entry) for entry in annotations.store.entries(workspace)], "kept": kept}
 
 
@@ -114,6 +115,8 @@ def edit(
         asked = planned(before, op, lambda to, time: _snap(services, entry.id, to, time))
         after_entry = store.edit(entry.id, revision, asked.edit, asked.label, reviewer=before.reviewer)
     after, _ = store.load(entry.id)
+    if after.state == "done":
+        services.annotations.finish(entry.id)
     change = Change.between(before, after, "")
     changed = words_changed(change, after.first("words")) if step in ("text", "texts", "take", "split") else []
     answer = {"head": head_of(after_entry, after), "delta": delta_of(change), "changed": changed}

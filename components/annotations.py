@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import threading
 import time
@@ -11,10 +12,13 @@ from typing import Any
 
 from asr_core import Transcript
 from asr_core.annotation import Audio, Document, Entry, Limits, Store
+from asr_core.annotation.syncing import FinishedSync
 from asr_core.errors import StoreError
 from components import documents as recordings
 from components.documents import Documents, UnknownDocumentError, read_sound
 from components.settings import Settings
+
+log = logging.getLogger(__name__)
 
 #: A workspace key as the page makes it: 128 random bits or more.
 KEY = re.compile(r"[A-Za-z0-9_-]{22,64}")
@@ -34,6 +38,10 @@ class Annotations:
         total = None if settings.max_kept_mb is None else settings.max_kept_mb * 1_000_000
         limits = Limits(settings.max_kept, settings.max_upload_mb * 1_000_000, total)
         self.store = Store(folder, limits=limits)
+        self._finished: FinishedSync | None = None
+        self._not_put = ""
+        if settings.sync_repository:
+            self._finished = FinishedSync(self.store, settings.sync_repository, every=settings.sync_minutes)
         self.settings = settings
         self._sounds = sounds
         self._lock = threading.Lock()
@@ -92,6 +100,27 @@ class Annotations:
     def keep_sound(self, id: str, recording: str) -> None:
         """Let a recording that has just been read be the sound of a document that was made of it."""
         self._prepared[id] = recording
+
+    def finish(self, id: str) -> None:
+        """Hand a document that is done to the upload, where the host has set one up.
+
+        The edit is on disk by now: what goes wrong here is told by `sync_state`, and tried again with the next edit.
+        """
+        if self._finished is not None:
+            try:
+                self._finished.put(id)
+                self._not_put = ""
+            except StoreError as error:
+                self._not_put = str(error)
+                log.warning("Sync: %s", error)
+
+    def sync_state(self) -> str:
+        """A sentence on where finished documents are uploaded to, or on why they are not; "" where none are."""
+        if self._finished is None:
+            return ""
+        minutes = f"{self.settings.sync_minutes:g} minutes"
+        problem = self._not_put or self._finished.problem
+        return problem or f"Finished documents are uploaded to {self._finished.repository} every {minutes}."
 
     def delete(self, id: str) -> None:
         """Delete a document, its log, its recording where no other has it, and the sound made of it."""

@@ -33,6 +33,9 @@ class Settings:
         documents: folder of the documents of Annotate; None = a folder in `data`.
         keep_days: days after its last change at which a document is deleted; None = never.
         max_kept, max_kept_mb: documents that one person may keep in Annotate, and recordings of all of them together.
+        sync_repository: dataset repository on the Hub that finished documents go to; "" = none. The token that may
+            write there is huggingface_hub's own (HF_TOKEN).
+        sync_minutes: minutes between two uploads.
         max_live, max_live_minutes: live recordings that may go on at once, and the longest that is taken.
         host, port: address of the server; port None = the first free one from 7860.
     """
@@ -49,6 +52,8 @@ class Settings:
     keep_days: float | None = None  # TOKENSCOPE_KEEP_DAYS
     max_kept: int = 100_000  # TOKENSCOPE_MAX_KEPT
     max_kept_mb: int | None = None  # TOKENSCOPE_MAX_KEPT_MB
+    sync_repository: str = ""  # TOKENSCOPE_SYNC_REPOSITORY
+    sync_minutes: float = 5.0  # TOKENSCOPE_SYNC_MINUTES
     max_live: int = 8  # TOKENSCOPE_MAX_LIVE
     max_live_minutes: float = 120.0  # TOKENSCOPE_MAX_LIVE_MINUTES
     host: str = "127.0.0.1"  # GRADIO_SERVER_NAME
@@ -79,6 +84,8 @@ class Settings:
             keep_days=get.number_or_none("TOKENSCOPE_KEEP_DAYS", 7.0 if mode == "hosted" else None),
             max_kept=get.whole("TOKENSCOPE_MAX_KEPT", 1, 1_000_000, 50 if mode == "hosted" else cls.max_kept),
             max_kept_mb=get.whole("TOKENSCOPE_MAX_KEPT_MB", 1, 1 << 30, 5000 if mode == "hosted" else None),
+            sync_repository=get.text("TOKENSCOPE_SYNC_REPOSITORY", ""),
+            sync_minutes=get.number("TOKENSCOPE_SYNC_MINUTES", cls.sync_minutes),
             max_live=get.whole("TOKENSCOPE_MAX_LIVE", 1, 1000, 4 if mode == "hosted" else cls.max_live),
             max_live_minutes=get.number("TOKENSCOPE_MAX_LIVE_MINUTES", 15 if mode == "hosted" else 120),
             host=get.text("GRADIO_SERVER_NAME", "0.0.0.0" if on_space else cls.host),

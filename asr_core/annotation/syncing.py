@@ -48,7 +48,7 @@ class FinishedSync:
         self._lock = threading.Lock()
         self._scheduler: CommitScheduler | None = None
         self._stopped = threading.Event()
-        self.problem = ""
+        self._problem = ""
         threading.Thread(target=self._connect, name="sync", daemon=True).start()
 
     def put(self, id: str) -> None:
@@ -67,10 +67,18 @@ class FinishedSync:
             except OSError as error:
                 raise StoreError(f"{entry.name[:80]!r} cannot be kept for the upload: {error.strerror}.") from error
 
+    @property
+    def problem(self) -> str:
+        """A sentence on why nothing is uploaded at the moment; "" = all is well."""
+        last = getattr(self._scheduler, "last_future", None)
+        if last is not None and last.done() and (error := last.exception()) is not None:
+            return f"{self.repository} did not take the last upload: {_reason(error)}."
+        return self._problem
+
     def upload(self) -> None:
         """Upload now, and wait for it. Raises StoreError where the repository cannot be reached."""
         if self._scheduler is None:
-            raise StoreError(self.problem or f"{self.repository} has not been reached yet; try again in a moment.")
+            raise StoreError(self._problem or f"{self.repository} has not been reached yet; try again in a moment.")
         try:
             self._scheduler.trigger().result()
         except (HfHubHTTPError, OSError) as error:
@@ -102,18 +110,18 @@ class FinishedSync:
                     ignore_patterns=["*.part"],
                 )
             except HFValidationError:
-                self.problem = f"{self.repository!r} is not the id of a repository; it reads owner/name."
-                log.warning("Sync: %s", self.problem)
+                self._problem = f"{self.repository!r} is not the id of a repository; it reads owner/name."
+                log.warning("Sync: %s", self._problem)
                 return
             except (HfHubHTTPError, OSError) as error:
-                self.problem = f"{self.repository} cannot be reached: {_reason(error)}."
-                log.warning("Sync: %s Trying again in %.0f s.", self.problem, wait)
+                self._problem = f"{self.repository} cannot be reached: {_reason(error)}."
+                log.warning("Sync: %s Trying again in %.0f s.", self._problem, wait)
                 self._stopped.wait(wait)
                 wait = min(2 * wait, LONGEST_WAIT)
             else:
                 # Whoever is writing under the old lock finishes first.
                 with self._lock:
-                    self._scheduler, self.problem = scheduler, ""
+                    self._scheduler, self._problem = scheduler, ""
                 log.info("Sync: finished documents go to %s every %g minutes.", self.repository, self._every)
                 return
 
@@ -128,5 +136,5 @@ def _name_of(folder: Path) -> str:
     return name
 
 
-def _reason(error: Exception) -> str:
+def _reason(error: BaseException) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0][:200].rstrip(".")

@@ -154,3 +154,53 @@ def test_a_repository_that_cannot_be_written_to_is_told_of(hub, tmp_path, reposi
     hub.refuse = refuse
     assert finish(hub, tmp_path, "talk.wav", repository=repository).startswith(f"StoreError {said}")
     assert list((tmp_path / "store" / "finished").rglob("*.json")), "what was put in waits for the next start"
+
+
+PAGE = """
+import sys, time
+from pathlib import Path
+import numpy as np
+from asr_core import formats
+from asr_core.audio import write_wav
+from components import annotate_desk
+from components.annotate_desk import Answers
+from components.services import Services
+from components.settings import Settings
+
+folder = Path(sys.argv[1])
+audio = folder / "talk.wav"
+write_wav(audio, np.linspace(-0.5, 0.5, 8000, dtype=np.float32), 8000)
+services = Services.start(Settings(data=folder / "data", sync_repository=sys.argv[2], sync_minutes=0.005))
+cue = b"1\\n00:00:00,200 --> 00:00:00,900\\nhello\\n"
+entry = services.annotations.add("", formats.read(cue, format="srt", audio=audio), "talk.wav", audio)
+op = {"op": "state", "state": "done"}
+annotate_desk.edit(services, Answers(), "", entry.id, 0, op, "ticket")
+until = time.monotonic() + 20
+while time.monotonic() < until:
+    kept = annotate_desk.list_documents(services, "")["kept"]
+    if (sys.argv[3] in kept):
+        break
+    time.sleep(0.1)
+print(kept)
+time.sleep(1.0)
+"""
+
+
+@pytest.mark.parametrize("refuse", [False, True])
+def test_what_the_page_sets_to_done_is_uploaded(hub, tmp_path, refuse):
+    hub.refuse = refuse
+    url = f"http://127.0.0.1:{hub.server.server_port}"
+    settings = {"HF_ENDPOINT": url, "HF_HOME": str(tmp_path / "hub"), "HF_HUB_DISABLE_XET": "1", "HF_TOKEN": "hf_x"}
+    settings |= {"HF_HUB_DISABLE_PROGRESS_BARS": "1"}
+    expected = "me/done cannot be reached" if refuse else "Finished documents are uploaded to me/done"
+    run = subprocess.run(
+        [sys.executable, "-c", PAGE, str(tmp_path), "me/done", expected],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env=os.environ | settings,
+        timeout=60,
+    )
+    assert run.returncode == 0, run.stderr
+    assert expected in run.stdout
+    assert any("/documents/talk-" in path for path in hub.files) is not refuse
