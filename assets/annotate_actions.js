@@ -117,12 +117,17 @@ async function setText(tier, index, text) {
   return Boolean(answer);
 }
 
-async function proposeTimes(ids) {
+async function proposeTimes(ids, tries = 3) {
   const { id, revision } = desk.head;
   emit("desk:work", { text: "Looking for the times of the new words" });
   const answer = await ask("annotate_propose", id, revision, ids, desk.model);
   emit("desk:work", null);
   if (desk.head?.id !== id) return;
+  if (answer.conflict !== undefined && tries) {
+    /* Another edit went ahead meanwhile. */
+    if (await saver.flushed()) proposeTimes(ids, tries - 1);
+    return;
+  }
   if (answer.error) return tell("info", `The new words keep the times of the old ones. ${answer.error}`);
   if (!answer.times.length) return desk.view.say("The times fit already");
   const { words } = desk.document.own;

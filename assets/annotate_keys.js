@@ -48,6 +48,38 @@ const ANNOTATE_KEYS = {
   help: ["These keys", ["?"], () => emit("desk:keys")],
 };
 
+/* The overlay's rows: what they say, and the actions whose keys stand there. */
+const KEY_ROWS = [
+  ["Play, pause", "toggle"],
+  ["Play selection", "playSelection"],
+  ["Play window", "playWindow"],
+  ["Stop", "stop"],
+  ["Loop", "loop"],
+  ["Slower, faster", "slower", "faster"],
+  ["One before, after", "before", "after"],
+  ["Tier above, below", "above", "below"],
+  ["Zoom in, out, all", "zoomIn", "zoomOut", "fit"],
+  ["Next to check", "next"],
+  ["One before", "previous"],
+  ["Accept", "accept"],
+  ["Edit text", "edit"],
+  ["New times: use, leave", "useTimes", "leaveTimes"],
+  ["Take text of a tier", "takeText"],
+  ["Find and replace", "find"],
+  ["Undo", "undo"],
+  ["Redo", "redo"],
+  ["Move end 1 ms", "endEarlier", "endLater"],
+  ["10 ms", "endMuchEarlier", "endMuchLater"],
+  ["Move start 1 ms", "startEarlier", "startLater"],
+  ["Snap: zero, frame", "snap", "snapFrame"],
+  ["Split, merge", "split", "merge"],
+  ["Insert, delete", "insert", "remove"],
+  ["[unclear], [noise]", "unclear", "noise"],
+  ["Mark as done", "done"],
+  ["Other document", "preceding", "following"],
+  ["These keys", "help"],
+];
+
 function playSpan() {
   const there = span();
   if (!there) return goBeside(0);
@@ -108,6 +140,14 @@ const SHOWN_KEYS = { ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowD
 const keyText = (key) => (key === "+" ? "+" : key.split("+").map((one) => SHOWN_KEYS[one] ?? one).join(" ").replace(/ $/, " +"));
 const keyHint = (action) => h("kbd", { class: "ts-kbd", "data-key": action }, keyText(keyMap[action][0]));
 
+/* Of several actions: their keys with the modifiers that they share said once, "Alt ← →". */
+function keyHints(actions) {
+  const parted = actions.map((action) => /^((?:(?:Shift|Ctrl|Alt)\+)*)(.+)$/su.exec(keyMap[action][0]).slice(1));
+  const shared = parted[0][0];
+  if (actions.length < 2 || !shared || parted.some(([modifiers]) => modifiers !== shared)) return actions.map(keyHint);
+  return [h("kbd", { class: "ts-kbd" }, `${keyText(`${shared}${parted[0][1]}`)} ${parted.slice(1).map(([, key]) => keyText(key)).join(" ")}`)];
+}
+
 /* Keys act in the whole tab, but never while a person types, and never for what a control needs itself. */
 function connectAnnotateKeys(root, isOpen) {
   root.addEventListener("keydown", (event) => {
@@ -151,8 +191,8 @@ function buildKeysOverlay() {
   );
 
   function build() {
-    const rows = Object.entries(ANNOTATE_KEYS).map(([action, [what]]) =>
-      h("div", { class: "ts-key" }, h("span", {}, what), isChanging ? chooser(action) : keyHint(action)),
+    const rows = KEY_ROWS.map(([what, ...actions]) =>
+      h("div", { class: "ts-key" }, h("span", {}, what), h("span", { class: "ts-row" }, isChanging ? actions.map(chooser) : keyHints(actions))),
     );
     const third = Math.ceil(rows.length / 3);
     columns.replaceChildren(...[0, 1, 2].map((n) => h("div", {}, rows.slice(n * third, (n + 1) * third))));
@@ -160,7 +200,8 @@ function buildKeysOverlay() {
 
   function chooser(action) {
     const text = waiting === action ? "Press a key" : keyText(keyMap[action][0]);
-    return h("button", { class: "ts-kbd ts-key-choice", type: "button", "data-action": action, onclick: () => wait(action) }, text);
+    const [what] = ANNOTATE_KEYS[action];
+    return h("button", { class: "ts-kbd ts-key-choice", type: "button", "data-action": action, title: what, "aria-label": `${what}: ${text}`, onclick: () => wait(action) }, text);
   }
 
   function wait(action) {

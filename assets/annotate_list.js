@@ -11,21 +11,15 @@ function buildListCard(importing) {
   let opening = null;
   let asked = null; /* id whose deletion waits for a second press */
   const search = h("input", { class: "ts-input", type: "search", "aria-label": "Search recordings", oninput: () => ((wanted = search.value), show()) });
-  const filter = h(
-    "select",
-    { class: "ts-select", "aria-label": "State", onchange: () => ((state = filter.value), show()) },
-    h("option", { value: "" }, "All"),
-    Object.entries(STATE_NAMES).map(([value, name]) => h("option", { value }, name)),
-  );
   const rows = h("div", { class: "ts-recordings", role: "list" });
-  const foot = h("p", { class: "ts-hint" });
+  const foot = h("div", { class: "ts-row ts-wrap ts-state-filter", role: "group", "aria-label": "Show only" });
   const kept = h("p", { class: "ts-hint" });
   const actions = h("div", { class: "ts-row ts-annotate-listbar" });
   const node = h(
     "section",
     { class: "ts-card ts-annotate-list" },
     h("header", {}, h("h2", { class: "ts-grow" }, "Recordings"), importing.open),
-    h("div", { class: "ts-body" }, h("div", { class: "ts-row" }, search, filter), rows, foot, kept, actions),
+    h("div", { class: "ts-body" }, search, rows, foot, kept, actions),
   );
 
   function show() {
@@ -37,19 +31,23 @@ function buildListCard(importing) {
     if (!found.length) rows.append(h("p", { class: "ts-annotate-none" }, entries.length ? "Nothing fits." : "No recordings yet."));
     if (found.length > LISTED) rows.append(h("p", { class: "ts-hint" }, `and ${amount(found.length - LISTED)} more; search for them`));
     const count = (which) => amount(entries.filter((one) => one.state === which).length);
-    foot.textContent = entries.length ? `${count("done")} done, ${count("in review")} in review, ${count("new")} new` : "";
+    foot.replaceChildren(
+      ...(entries.length ? ["done", "in review", "new"] : []).map((one) =>
+        h("button", { class: "ts-link", type: "button", "aria-pressed": String(one === state), onclick: () => ((state = one === state ? "" : one), show()) }, `${count(one)} ${one}`),
+      ),
+    );
     kept.textContent = desk.kept;
   }
 
   function row(one) {
     const isOpen = one.id === desk.head?.id;
-    const left = one.state === "done" ? "" : one.below ? `${amount(one.below)} to check` : "";
+    const left = one.state === "done" || !one.below ? null : h("span", { class: "ts-left", title: `${amount(one.below)} to check` }, h("i"), amount(one.below));
     const open = h(
       "button",
       { class: "ts-recording", type: "button", "aria-current": isOpen ? "true" : false, onclick: () => onOpen(one.id) },
       h("span", { class: "ts-state", "data-state": one.state, role: "img", "aria-label": STATE_NAMES[one.state] }),
       h("span", { class: "ts-grow ts-ellipsis", title: one.name }, h("bdi", {}, one.name)),
-      h("span", { class: "ts-hint ts-nowrap" }, opening === one.id ? "Opening…" : left),
+      opening === one.id ? h("span", { class: "ts-hint ts-nowrap" }, "Opening…") : left,
       h("span", { class: "ts-mono" }, one.confidence === null ? "–" : one.confidence.toFixed(2)),
     );
     const remove =

@@ -119,25 +119,46 @@ function buildDetailsCard() {
   const model = h("select", { class: "ts-select", "aria-label": "Decoder" });
   const run = h("button", { class: "ts-btn", type: "button", onclick: onRun }, "Run");
   const past = h("details", { ontoggle: () => past.open && showHistory() }, h("summary", {}, "History"), lines);
+  const name = h("input", { class: "ts-input", type: "text", maxlength: 200, "aria-label": "Name", dir: "auto", onchange: onRename });
+  const target = h("input", { class: "ts-input ts-grow", type: "text", maxlength: 80, "aria-label": "Tier to copy to", placeholder: "tier", dir: "auto" });
+  const warnings = h("div", { class: "ts-stack-small" });
   const node = h(
     "section",
     { class: "ts-card ts-annotate-details" },
     h("header", {}, h("h2", {}, "Details")),
     h(
       "div",
-      { class: "ts-body" },
-      h("label", { class: "ts-import-field" }, "Reviewer", reviewer),
-      h("label", { class: "ts-import-field" }, "Notes", notes),
-      h("details", {}, h("summary", {}, "Speakers"), speakers),
+      { class: "ts-body ts-details-columns" },
+      h(
+        "div",
+        { class: "ts-stack-small" },
+        h("label", { class: "ts-import-field" }, "Name", name),
+        h("label", { class: "ts-import-field" }, "Reviewer", reviewer),
+        h("label", { class: "ts-import-field" }, "Notes", notes),
+        warnings,
+      ),
+      h("div", {}, h("details", {}, h("summary", {}, "Speakers"), speakers),
       h(
         "details",
         {},
         h("summary", {}, "Another model or decoder"),
         h("p", { class: "ts-hint" }, "Heard with the model above, as a tier of its own: your edits stay. U lets a word say what that tier says."),
         h("div", { class: "ts-row" }, model, run),
-        tiers,
       ),
-      past,
+      h(
+        "details",
+        {},
+        h("summary", {}, "Other tiers"),
+        tiers,
+        h(
+          "div",
+          { class: "ts-row" },
+          target,
+          h("button", { class: "ts-btn", type: "button", onclick: () => onCopy(false) }, "Copy there"),
+          h("button", { class: "ts-btn", type: "button", onclick: () => onCopy(true) }, "Move"),
+        ),
+      ),
+      past),
     ),
   );
   const save = (values) => sendEdit({ op: "details", ...values }, "details");
@@ -146,6 +167,8 @@ function buildDetailsCard() {
     const { head } = desk;
     node.hidden = !head;
     if (!head) return;
+    if (document.activeElement !== name) name.value = head.name;
+    warnings.replaceChildren(...head.warnings.map((words) => h("p", { class: "ts-hint" }, words)));
     if (document.activeElement !== reviewer) reviewer.value = head.reviewer;
     if (document.activeElement !== notes) notes.value = head.notes;
     speakers.replaceChildren(
@@ -170,6 +193,22 @@ function buildDetailsCard() {
       h("span", { class: "ts-grow ts-ellipsis" }, h("bdi", {}, name), h("span", { class: "ts-dim" }, ` ${amount(length)}`)),
       h("button", { class: "ts-btn ts-quiet", type: "button", onclick: () => sendEdit({ op: "remove_tier", tier: name }, `removing the tier “${name}”`) }, "Remove"),
     );
+
+  async function onRename() {
+    if (!name.value.trim()) return show();
+    const answer = await ask("annotate_rename", desk.head.id, name.value);
+    if (answer.error) return tell("error", answer.error);
+    takeList(answer);
+    desk.head.name = answer.documents.find(({ id }) => id === desk.head.id)?.name ?? desk.head.name;
+    emit("desk:list");
+    return show();
+  }
+
+  function onCopy(move) {
+    const one = selected();
+    if (!one || !target.value.trim()) return tell("info", "Select a segment, and name the tier that it goes to.");
+    return sendEdit({ op: "copy", id: one.id, tier: target.value.trim(), move }, `copy of “${one.text.trim()}”`);
+  }
 
   async function showDecoders() {
     const answer = await ask("annotate_decoders", desk.model);

@@ -16,9 +16,9 @@ parts.annotate = ({ root, element, props, server, trigger, upload, watch }) => {
   const text = buildTextCard();
   const messages = h("div", { class: "ts-annotate-messages" });
   const empty = buildEmpty();
-  const middle = h("div", { class: "ts-annotate-middle" }, buildFindCard(), text.node, keys.node);
+  const middle = h("div", { class: "ts-annotate-middle" }, buildFindCard(), text.node, keys.node, buildDetailsCard());
   buildEditButtons(view.toolbar);
-  const columns = h("div", { class: "ts-annotate-columns" }, list.node, middle, h("div", { class: "ts-annotate-side" }, buildQueueCard(), buildDetailsCard()));
+  const columns = h("div", { class: "ts-annotate-columns" }, list.node, middle, h("div", { class: "ts-annotate-side" }, buildQueueCard()));
   const bar = buildDocumentBar(list.actions);
   root.append(bar, messages, view.frame, empty, columns, view.speech);
 

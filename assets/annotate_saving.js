@@ -64,6 +64,10 @@ async function work() {
     if (answer.error) {
       await openDocument(id, { quiet: true });
       tell("error", answer.error);
+    } else if (answer.again) {
+      /* It was made before; only the answer was lost. */
+      await openDocument(id, { quiet: true });
+      answer.changed = [];
     } else {
       takeAnswer(answer);
       desk.roundTrip = performance.now() - began;
@@ -77,6 +81,9 @@ async function work() {
 function takeAnswer({ head, delta }) {
   desk.head = head;
   applyDelta(desk.document, delta);
+  const { proposal } = desk;
+  const touched = delta.filter(({ kind }) => kind === "words").flatMap(({ come }) => come.map(([, [id]]) => id));
+  if (proposal?.times.some(([id]) => touched.includes(id))) setProposal(null);
   if (desk.selection && selectedIndex() < 0) select(null);
   emit("desk:change", { delta });
   refreshEntry();

@@ -12,7 +12,7 @@ import gradio as gr
 
 from components import annotate_desk as desk
 from components.align_view import items, tile_of
-from components.annotate_desk import Answers, answered
+from components.annotate_desk import Tickets, answered
 from components.annotate_export import export
 from components.annotate_report import curve_of, report_of
 from components.annotate_work import Work, decoders_of, start_import, start_second
@@ -57,7 +57,7 @@ def build_annotate_tab(services: Services, tab: gr.Tab, model: gr.State) -> None
 
 def server_functions(services: Services) -> list[Callable[[Any], Any]]:
     """What the page may call; each gets its arguments as one list, the workspace key first."""
-    answers, work = Answers(), Work(services)
+    tickets, work = Tickets(), Work(services)
 
     def annotate_list(request: Any) -> dict[str, Any]:
         return answered(lambda: desk.list_documents(services, *items(request, 1)))
@@ -69,7 +69,7 @@ def server_functions(services: Services) -> list[Callable[[Any], Any]]:
         return answered(lambda: desk.look(services, *items(request, 2)))
 
     def annotate_edit(request: Any) -> dict[str, Any]:
-        return answered(lambda: desk.edit(services, answers, *items(request, 5)))
+        return answered(lambda: desk.edit(services, tickets, *items(request, 5)))
 
     def annotate_propose(request: Any) -> dict[str, Any]:
         return answered(lambda: desk.propose(services, *items(request, 5)))

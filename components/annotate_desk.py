@@ -19,15 +19,15 @@ from asr_core.errors import DecodingError, StoreError
 from components import wording
 from components.align_view import columns_of_audio
 from components.annotate_data import delta_of, head_of, listed, tiers_of, words_changed
-from components.annotate_edits import planned, snapped
+from components.annotate_edits import Fields, planned, snapped
 from components.annotations import document_of
 from components.documents import UnknownDocumentError
 from components.services import Services
 from components.trials import UnknownTrialError
 
 KNOWN = (asr_core.AsrError, UnknownDocumentError, UnknownTrialError)
-#: Answers to edits that are kept for a page whose connection broke before it got them.
-ANSWERS = 512
+#: Edits that are remembered for a page whose connection broke before it got the answer.
+TICKETS = 4096
 #: Stretches of new words that are aligned at once; words that lie closer together belong to one.
 STRETCHES, NEAR = 40, 3
 
@@ -42,23 +42,24 @@ def answered(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         return {"error": str(error)}
 
 
-class Answers:
-    """What was answered to the last edits, by the tickets that the page gave them: the same edit is not made twice."""
+class Tickets:
+    """The last edits by the tickets that the page gave them, so that one that is sent again is not made twice."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._kept: OrderedDict[tuple[str, str], dict[str, Any]] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, str], int] = OrderedDict()
 
-    def get(self, id: str, ticket: Any) -> dict[str, Any] | None:
+    def get(self, id: str, ticket: Any) -> int | None:
+        """The revision that the edit of this ticket has made."""
         with self._lock:
             return self._kept.get((id, ticket)) if isinstance(ticket, str) else None
 
-    def keep(self, id: str, ticket: Any, answer: dict[str, Any]) -> None:
+    def keep(self, id: str, ticket: Any, revision: int) -> None:
         if not isinstance(ticket, str) or not 8 <= len(ticket) <= 64:
             return
         with self._lock:
-            self._kept[id, ticket] = answer
-            while len(self._kept) > ANSWERS:
+            self._kept[id, ticket] = revision
+            while len(self._kept) > TICKETS:
                 self._kept.popitem(last=False)
 
 
@@ -67,9 +68,13 @@ def list_documents(services: Services, key: Any) -> dict[str, Any]:
     annotations = services.annotations
     workspace = annotations.workspace(key)
     days = services.settings.keep_days
-    kept = "" if days is None else f"Deleted {wording.hours(days * 1440)} after the last change."
+    kept = "" if days is None else f"Deleted {_days(days)} after the last change. Export what you want to keep."
     kept = " ".join(filter(None, (kept, annotations.sync_state())))
     return {"documents": [listed(entry) for entry in annotations.store.entries(workspace)], "kept": kept}
+
+
+def _days(days: float) -> str:
+    return f"{days:g} day{'' if days == 1 else 's'}" if days >= 1 else wording.hours(max(1, round(days * 1440)))
 
 
 def open_document(services: Services, key: Any, id: Any, known: Any = None) -> dict[str, Any]:
@@ -90,17 +95,17 @@ def look(services: Services, key: Any, id: Any) -> dict[str, Any]:
 
 
 def edit(
-    services: Services, answers: Answers, key: Any, id: Any, revision: Any, op: Any, ticket: Any
+    services: Services, tickets: Tickets, key: Any, id: Any, revision: Any, op: Any, ticket: Any
 ) -> dict[str, Any]:
     """Make an edit, or "undo", "redo" or "restore"; it is on disk when this answers.
 
     Args:
         revision: of the document that the page shows.
-        ticket: the page's own name for this edit; sent again, it gets the same answer.
+        ticket: the page's own name for this edit; where it was made before, {again: revision} is the answer.
     """
     entry, store = services.annotations.entry(key, id), services.annotations.store
-    if (said := answers.get(entry.id, ticket)) is not None:
-        return said
+    if (made := tickets.get(entry.id, ticket)) is not None:
+        return {"again": made}
     if not isinstance(revision, int) or isinstance(revision, bool):
         raise StoreError("The page sent no revision. Load it again.")
     before, now = store.load(entry.id)
@@ -110,7 +115,8 @@ def edit(
     if step in ("undo", "redo"):
         after_entry = getattr(store, step)(entry.id, revision, reviewer=before.reviewer)
     elif step == "restore":
-        after_entry = store.restore(entry.id, revision, op.get("version"), reviewer=before.reviewer)
+        version = Fields(op).whole("version")
+        after_entry = store.restore(entry.id, revision, version, reviewer=before.reviewer)
     else:
         asked = planned(before, op, lambda to, time: _snap(services, entry.id, to, time))
         after_entry = store.edit(entry.id, revision, asked.edit, asked.label, reviewer=before.reviewer)
@@ -120,7 +126,7 @@ def edit(
     change = Change.between(before, after, "")
     changed = words_changed(change, after.first("words")) if step in ("text", "texts", "take", "split") else []
     answer = {"head": head_of(after_entry, after), "delta": delta_of(change), "changed": changed}
-    answers.keep(entry.id, ticket, answer)
+    tickets.keep(entry.id, ticket, after_entry.revision)
     return answer
 
 

@@ -131,7 +131,18 @@ def _several(count: int, what: str) -> str:
 
 def _text(document: Document, given: Fields) -> Planned:
     id, text = given.whole("id"), given.text("text")
-    return Planned(lambda d: edits.set_text(d, id, text), f"new text of {_said(document, id)}")
+    return Planned(lambda d: edits.set_text(d, id, text), _changed(document.segment(id).text.split(), text.split()))
+
+
+def _changed(before: list[str], after: list[str]) -> str:
+    """What is new in a text, without the words at both ends that stay."""
+    same = 0
+    while same < min(len(before), len(after)) and before[same] == after[same]:
+        same += 1
+    before, after = before[same:], after[same:]
+    while before and after and before[-1] == after[-1]:
+        before, after = before[:-1], after[:-1]
+    return f"new text {quoted(' '.join(after))}" if after else f"deletion of {quoted(' '.join(before))}"
 
 
 def _texts(document: Document, given: Fields) -> Planned:

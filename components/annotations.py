@@ -23,6 +23,8 @@ log = logging.getLogger(__name__)
 #: A workspace key as the page makes it: 128 random bits or more.
 KEY = re.compile(r"[A-Za-z0-9_-]{22,64}")
 SAMPLE_RATE = 16_000
+#: Recordings and comparisons of other tabs of which it is known that they are documents here.
+TAKEN = 2_000
 NO_KEY = "This page has no workspace key. Allow the site to keep data in this browser, and load the page again."
 
 
@@ -76,6 +78,8 @@ class Annotations:
         entry = self.store.add(document, name=name, audio=audio, workspace=workspace)
         if source:
             self._taken[workspace, *source] = entry.id
+            while len(self._taken) > TAKEN:
+                self._taken.pop(next(iter(self._taken)))
         return entry
 
     def sound(self, id: str) -> recordings.Document:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import count
+from itertools import chain, count
 
 from asr_core.alignment import Transcript
 from asr_core.annotation.conversion import tiers_of
@@ -74,11 +74,9 @@ def add_words_of(document: Document, transcript: Transcript, name: str) -> Docum
     """The words of another transcript of the same recording as a free tier beside what is edited."""
     limit = document.audio.duration if document.audio.duration is not None else math.inf
     words = next(tier for tier in tiers_of(transcript, limit) if tier.kind == "words")
-    taken = {tier.name for tier in document.tiers}
-    free = next(one for one in (name, *(f"{name} {i}" for i in count(2))) if one not in taken)
     first = document.next_id
     segments = tuple(replace(word, id=first + i) for i, word in enumerate(words.segments))
-    return document.with_tiers(Tier(free, "free", segments), next_id=first + len(segments))
+    return document.with_tiers(Tier(_free_name(document, name), "free", segments), next_id=first + len(segments))
 
 
 def remove_tier(document: Document, name: str) -> Document:
@@ -116,13 +114,11 @@ def _home(sentences: Sequence[Segment], words: Sequence[Segment]) -> dict[int, i
     return {word.id: sentence.id for sentence, inside in groups for word in inside}
 
 
-def _cover(document: Document, kind: str, start: float, end: float, make: object) -> Document:
+def _cover(document: Document, kind: str, start: float, end: float, make: Callable[[int], Segment]) -> Document:
     """Put a segment into the document's tier of a kind, which is made where there is none; others make room."""
     if not 0 <= start < end:
         raise DocumentError(f"It lasts from {start:g} to {end:g} s; give it a length.")
-    taken = {tier.name for tier in document.tiers}
-    name = next(one for one in (kind, *(f"{kind} {i}" for i in count(2))) if one not in taken)
-    tier = document.first(kind) or Tier(name, kind)
+    tier = document.first(kind) or Tier(_free_name(document, kind), kind)
     next_id = document.next_id + 1
     new = make(document.next_id)
     kept: list[Segment] = []
@@ -139,6 +135,12 @@ def _cover(document: Document, kind: str, start: float, end: float, make: object
             kept.append(after)
     ordered = sorted((*kept, new), key=lambda one: (one.start, one.end))
     return document.with_tiers(Tier(tier.name, kind, tuple(ordered)), next_id=next_id)
+
+
+def _free_name(document: Document, name: str) -> str:
+    """The name, with a number where a tier has it already."""
+    taken = {tier.name for tier in document.tiers}
+    return next(one for one in chain([name], (f"{name} {i}" for i in count(2))) if one not in taken)
 
 
 def _short(text: str, what: str) -> str:
