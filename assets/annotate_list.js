@@ -135,12 +135,20 @@ function buildImport() {
       else {
         toggle(false);
         for (const one of [audio, file, text]) one.value = "";
-        follow(answer.job, { done: (id) => refreshList().then(() => openDocument(id)) });
+        follow(answer.job, { done: onImported });
       }
     } catch (error) {
       problem.textContent = `The file could not be sent: ${error?.message ?? error}`;
     }
     go.disabled = false;
+  }
+
+  /* It is opened, unless the person has begun to work on another one meanwhile. */
+  async function onImported(id) {
+    await refreshList();
+    if (desk.head && desk.head.undo) return tell("info", `${desk.entries.find((one) => one.id === id)?.name ?? "The recording"} is ready, in the list.`);
+    if (await openDocument(id)) desk.view.focus();
+    return undefined;
   }
 
   async function send(one) {

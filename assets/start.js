@@ -239,6 +239,11 @@ parts.source = ({ root, props, trigger, watch }) => {
     "aria-expanded": "false",
     onclick: () => openSettings(!document.body.classList.contains("ts-settings-open")),
   });
+  const toAnnotate = h(
+    "button",
+    { class: "ts-btn ts-tall ts-annotate-this", type: "button", disabled: true, onclick: () => annotate("transcribe", page.document.doc) },
+    "Annotate",
+  );
   const buttons = h(
     "div",
     { class: "ts-source-buttons" },
@@ -254,12 +259,9 @@ parts.source = ({ root, props, trigger, watch }) => {
       { class: "ts-btn ts-tall ts-wide-only", type: "button", onclick: () => trigger("again", {}) },
       "Transcribe again",
     ),
-    h(
-      "button",
-      { class: "ts-btn ts-tall ts-annotate-this", type: "button", onclick: () => page.document && annotate("transcribe", page.document.doc) },
-      "Annotate",
-    ),
+    toAnnotate,
   );
+  on("document", () => (toAnnotate.disabled = !page.document));
 
   function show() {
     const { name = "", facts = "", done = "", decoder = "" } = props.value ?? {};
