@@ -11,7 +11,8 @@
      annotate_propose([key, id, revision, ids, model])  {revision, times, before}
      annotate_take([key, kind, source])                 {id}
      annotate_delete([key, id]), annotate_rename([key, id, name]), annotate_history([key, id])
-     annotate_decoders([key, model]), annotate_import([key, what]), annotate_second([key, id, model, decoder]) and
+     annotate_decoders([key, model]), annotate_import([key, what]), annotate_bulk([key, {files, model}]),
+     annotate_export_done([key]), annotate_second([key, id, model, decoder]), and
      annotate_work([key, job, cancel])                  {job}, then {progress}, {done: id}, {stopped} or {error}
      annotate_export([key, id, format]), annotate_report([key, id])
      spectrogram_tile([id, start, end, width, height, top])

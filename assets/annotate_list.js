@@ -84,88 +84,10 @@ function buildListCard(importing) {
   return { node, actions };
 }
 
-/* One recording, with what is known of its text: nothing (it is transcribed), a text (it gets times), or a file. */
-function buildImport() {
-  const FORMATS_IN = [
-    ["", "what it looks like"],
-    ...["TextGrid", "EAF", "SRT", "VTT", "CTM", "RTTM", "JSON", "CSV"].map((name) => [name.toLowerCase(), name]),
-    ["audacity", "Audacity labels"],
-    ["nemo", "NeMo manifest"],
-    ["hf", "metadata.jsonl"],
-    ["txt", "Text without times"],
-  ];
-  const audio = h("input", { type: "file", accept: ACCEPT, class: "ts-input ts-file", "aria-label": "Recording" });
-  const file = h("input", { type: "file", class: "ts-input ts-file", "aria-label": "File with its text" });
-  const format = h("select", { class: "ts-select", "aria-label": "Format" }, FORMATS_IN.map(([value, name]) => h("option", { value }, name)));
-  const text = h("textarea", { class: "ts-input ts-annotate-given", rows: 3, dir: "auto", placeholder: "I have the text, give me times" });
-  const problem = h("p", { class: "ts-hint ts-problem", role: "alert" });
-  const go = h("button", { class: "ts-btn ts-primary", type: "button", onclick: start }, "Import");
-  const form = h(
-    "div",
-    { class: "ts-pop ts-import", role: "dialog", "aria-label": "Import a recording", hidden: true },
-    h("div", { class: "ts-row" }, h("h2", { class: "ts-grow" }, "Import a recording"), button("Close", "cross", () => toggle(false), "ts-quiet")),
-    h("label", { class: "ts-import-field" }, "Recording", audio),
-    h("label", { class: "ts-import-field" }, "File with its text, if there is one", file),
-    h("label", { class: "ts-import-field" }, "read as", format),
-    h("label", { class: "ts-import-field" }, "or its text", text),
-    h("p", { class: "ts-hint" }, "With neither, the model above transcribes it. A text without times is aligned to the sound."),
-    problem,
-    h("div", { class: "ts-row" }, h("span", { class: "ts-grow" }), go),
-  );
-  const open = h("span", { class: "ts-anchor" }, h("button", { class: "ts-btn", type: "button", "aria-haspopup": "dialog", onclick: () => toggle() }, "Import"), form);
-
-  function toggle(isShown = form.hidden) {
-    form.hidden = !isShown;
-    problem.textContent = "";
-    if (isShown) audio.focus();
-  }
-
-  async function start() {
-    if (!audio.files.length) {
-      problem.textContent = "Choose a recording first.";
-      return;
-    }
-    go.disabled = true;
-    problem.textContent = "";
-    try {
-      const sent = await Promise.all([audio, file].map((one) => (one.files.length ? send(one.files[0]) : null)));
-      const what = { audio: sent[0], file: sent[1], format: format.value, text: text.value, model: desk.model };
-      const answer = await ask("annotate_import", what);
-      if (answer.error) problem.textContent = answer.error;
-      else {
-        toggle(false);
-        for (const one of [audio, file, text]) one.value = "";
-        follow(answer.job, { done: onImported });
-      }
-    } catch (error) {
-      problem.textContent = `The file could not be sent: ${error?.message ?? error}`;
-    }
-    go.disabled = false;
-  }
-
-  /* It is opened, unless the person has begun to work on another one meanwhile. */
-  async function onImported(id) {
-    await refreshList();
-    if (desk.head && desk.head.undo) return tell("info", `${desk.entries.find((one) => one.id === id)?.name ?? "The recording"} is ready, in the list.`);
-    if (await openDocument(id)) desk.view.focus();
-    return undefined;
-  }
-
-  async function send(one) {
-    const { path } = await desk.upload(one);
-    return { path, name: one.name };
-  }
-
-  form.addEventListener("keydown", (event) => {
-    event.stopPropagation();
-    if (event.key === "Escape") (toggle(false), open.firstChild.focus());
-  });
-  return { open };
-}
-
-/* Follow a job: its progress above, then what it made. */
+/* Follow a job: its progress above, the list as it grows, then what it made. */
 async function follow(job, { done }) {
   let isCancelled = false;
+  let count = 0;
   const cancel = () => (isCancelled = true);
   for (;;) {
     const answer = await ask("annotate_work", job, isCancelled);
@@ -175,6 +97,8 @@ async function follow(job, { done }) {
     }
     if (answer.progress) {
       emit("desk:job", { ...answer.progress, cancel });
+      if (answer.count > count) refreshList();
+      count = answer.count;
       continue;
     }
     emit("desk:job", null);

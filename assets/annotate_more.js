@@ -253,7 +253,14 @@ function buildDetailsCard() {
 /* Under the list: what is done with several documents. */
 function buildListActions(place) {
   const report = h("button", { class: "ts-btn", type: "button", onclick: () => showReport(null) }, "Quality report");
-  place.append(report);
+  const done = h("button", { class: "ts-btn", type: "button", onclick: onExport }, "Export done (.zip)");
+  async function onExport() {
+    if (!(await saver.flushed())) return tell("error", "The last edit is not saved yet. Export again in a moment.");
+    const answer = await ask("annotate_export_done");
+    if (answer.error) return tell("info", answer.error);
+    return follow(answer.job, { done: download });
+  }
+  place.append(report, done);
 }
 
 /* How good the machine was, from what people made of it; the chart comes from Python after the event "report". */

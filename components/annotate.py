@@ -12,6 +12,7 @@ import gradio as gr
 
 from components import annotate_desk as desk
 from components.align_view import items, tile_of
+from components.annotate_bulk import start_bulk, start_export
 from components.annotate_desk import Tickets, answered
 from components.annotate_export import export
 from components.annotate_report import curve_of, report_of
@@ -94,6 +95,12 @@ def server_functions(services: Services) -> list[Callable[[Any], Any]]:
     def annotate_import(request: Any) -> dict[str, Any]:
         return answered(lambda: start_import(services, work, *items(request, 2)))
 
+    def annotate_bulk(request: Any) -> dict[str, Any]:
+        return answered(lambda: start_bulk(services, work, *items(request, 2)))
+
+    def annotate_export_done(request: Any) -> dict[str, Any]:
+        return answered(lambda: start_export(services, work, *items(request, 1)))
+
     def annotate_second(request: Any) -> dict[str, Any]:
         return answered(lambda: start_second(services, work, *items(request, 4)))
 
@@ -126,6 +133,8 @@ def server_functions(services: Services) -> list[Callable[[Any], Any]]:
         annotate_take,
         annotate_decoders,
         annotate_import,
+        annotate_bulk,
+        annotate_export_done,
         annotate_second,
         annotate_work,
         annotate_export,

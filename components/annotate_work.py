@@ -34,6 +34,26 @@ KEPT, LOOK, AT_ONCE = 256, 0.4, 8
 #: Letters of a text that is aligned.
 LONGEST = 500_000
 BEAM = 5
+#: How the folders of imports that are going on begin.
+IMPORTS = "import-"
+
+
+class Made:
+    """What a job has made so far, and what it says of itself where the stages of `Job` do not.
+
+    Attributes:
+        count: documents that have come into the list.
+        result: plain data for the page.
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.result: Any = None
+        self.said: tuple[str, float | None] | None = None
+
+    def say(self, text: str, share: float | None) -> None:
+        """Words for the page, and the share that is done; None = nobody knows."""
+        self.said = text, share
 
 
 class Work:
@@ -42,14 +62,16 @@ class Work:
     def __init__(self, services: Services) -> None:
         self._services = services
         self._lock = threading.Lock()
-        self._jobs: OrderedDict[str, tuple[Job, list[str]]] = OrderedDict()
+        self._jobs: OrderedDict[str, tuple[Job, Made]] = OrderedDict()
+        for left in services.settings.data.glob(f"{IMPORTS}*"):  # of a server that was stopped in the middle
+            shutil.rmtree(left, ignore_errors=True)
 
-    def start(self, work: Callable[[Job], str]) -> dict[str, Any]:
-        """Start a job that makes a document, or changes one, and answers with its id. Raises StoreError."""
-        made: list[str] = []
+    def start(self, work: Callable[[Job, Made], Any]) -> dict[str, Any]:
+        """Start a job that answers with plain data, such as the id of a document. Raises StoreError."""
+        made = Made()
 
         def run(job: Job) -> None:
-            made.append(work(job))
+            made.result = work(job, made)
             job.report("done")
 
         with self._lock:
@@ -73,12 +95,15 @@ class Work:
         state = job.wait(LOOK)
         match state.stage:
             case "done":
-                return {"done": made[0]}
+                return {"done": made.result}
             case "stopped":
                 return {"stopped": True}
             case "failed":
                 return {"error": state.error}
-        return {"progress": messages.progress(job, state)}
+        if made.said is None:
+            return {"progress": messages.progress(job, state), "count": made.count}
+        text, share = made.said
+        return {"progress": {"text": text, "left": "", "share": share, "job": job.id}, "count": made.count}
 
 
 def start_import(services: Services, work: Work, key: Any, what: Any) -> dict[str, Any]:
@@ -90,10 +115,10 @@ def start_import(services: Services, work: Work, key: Any, what: Any) -> dict[st
     """
     given = what if isinstance(what, dict) else {}
     workspace = services.annotations.workspace(key)
-    audio, name = _uploaded(given.get("audio"))
+    audio, name = uploaded(given.get("audio"))
     if audio is None:
         raise StoreError("The recording did not arrive. Choose it again.")
-    file, file_name = _uploaded(given.get("file"))
+    file, file_name = uploaded(given.get("file"))
     text = given.get("text") if isinstance(given.get("text"), str) else ""
     if len(text) > LONGEST:
         raise FormatError(f"The text has {len(text):,} letters; up to {LONGEST:,} are aligned at once.")
@@ -104,7 +129,7 @@ def start_import(services: Services, work: Work, key: Any, what: Any) -> dict[st
         found = _read(file, file_name, format, name)
         file.unlink(missing_ok=True)
 
-    def make(job: Job) -> str:
+    def make(job: Job, _: Made) -> str:
         recording, sound = _take_in(services, audio, name, job)
         document = _document(services, recording, sound, model, found, text, job)
         entry = services.annotations.add(workspace, document, name, recording.source)
@@ -120,7 +145,7 @@ def start_second(services: Services, work: Work, key: Any, id: Any, model: Any, 
     if decoder not in (name for name, _ in decoders_of(services.models.heads(source))):
         raise DecodingError("This model has no such decoder. Load the page again.")
 
-    def make(job: Job) -> str:
+    def make(job: Job, _: Made) -> str:
         recognizer = services.models.get(source, job.on_progress)
         sound = services.annotations.sound(entry.id).audio
         decoding = decoding_of(decoder)
@@ -161,7 +186,8 @@ def decoding_of(decoder: str) -> asr_core.Greedy | asr_core.Beam | asr_core.Maes
     return asr_core.Beam(size=BEAM, head=head or None) if kind == "beam" else asr_core.Greedy(head=head or None)
 
 
-def _uploaded(sent: Any) -> tuple[Path | None, str]:
+def uploaded(sent: Any) -> tuple[Path | None, str]:
+    """The file that the page has uploaded, {path, name}, and its name; None where it did not come."""
     path = uploaded_file(sent.get("path")) if isinstance(sent, dict) else None
     name = sent.get("name") if isinstance(sent, dict) else None
     if path is None:

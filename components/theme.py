@@ -67,6 +67,7 @@ SCRIPTS = (
     "annotate_text.js",
     "annotate_queue.js",
     "annotate_list.js",
+    "annotate_import.js",
     "annotate_find.js",
     "annotate_more.js",
     "annotate_page.js",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shutil
+import zipfile
 from pathlib import Path
 
 import pympi
@@ -326,3 +328,26 @@ def test_hostile_texts_are_only_text(page: Page) -> None:
     expect(page.locator("#ts-annotate-curve .main-svg").first).to_be_visible()
     assert page.evaluate("window.hacked") is None
     assert page.locator("#ts-annotate img, #ts-annotate-report img").count() == 0
+
+
+def test_a_folder_comes_in_and_what_is_done_goes_out(page: Page, tmp_path: Path) -> None:
+    folder = tmp_path / "clips"
+    folder.mkdir()
+    for name in ("one", "two"):
+        shutil.copy(SAMPLES / SHORT, folder / f"{name}.flac")
+    (folder / "two.txt").write_text("Why would you sell two sandwiches?")
+    page.get_by_role("tab", name="Annotate").click()
+    page.get_by_role("button", name="Import", exact=True).click()
+    page.get_by_label("Folder").set_input_files(folder)
+    page.get_by_role("dialog").get_by_role("button", name="Import").click()
+    expect(page.locator(".ts-annotate-messages")).to_contain_text("2 of 2 recordings imported.")
+    opened(page)
+    page.locator(".ts-recording", has_text="two.flac").first.click()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".ts-annotate-text")).to_have_value("Why would you sell two sandwiches?")
+    page.keyboard.press("d")
+    at_revision(page, 1)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Export done (.zip)").click()
+    with zipfile.ZipFile(download.value.path()) as archive:
+        assert any(name.startswith("textgrid/two") for name in archive.namelist())

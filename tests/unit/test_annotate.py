@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import time
+import zipfile
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from asr_core.annotation import ConflictError, Document
 from asr_core.errors import FormatError, StoreError
 from components import annotate_desk as desk
 from components.annotate import server_functions
+from components.annotate_bulk import start_bulk, start_export
 from components.annotate_export import SUFFIXES, export
 from components.annotate_report import report_of
 from components.annotate_work import Work, decoders_of, start_import, start_second
@@ -381,3 +383,38 @@ def test_hostile_texts_are_kept_as_they_are(services: Services, id: str) -> None
     assert answer["head"]["notes"] == answer["head"]["name"] == answer["head"]["speakers"][0] == HOSTILE
     assert " ".join(word.text for word in words(services, id)).startswith(HOSTILE)
     assert answer["head"]["reviewer"] == "?"
+
+
+def test_many_recordings_come_in_at_once(services: Services, upload, heard, tmp_path: Path) -> None:
+    asr_core.formats.write(heard, tmp_path / "said.srt")
+    with zipfile.ZipFile(tmp_path / "more.zip", "w") as archive:
+        archive.write(SAMPLES / NAME, "inside/zipped.flac")
+        archive.writestr("inside/zipped.txt", SAID)
+    sent = [
+        {**upload("a.flac", SAMPLES / NAME), "name": "clips/a.flac"},
+        {**upload("a.srt", tmp_path / "said.srt"), "name": "clips/a.srt"},
+        {**upload("b.flac", SAMPLES / NAME), "name": "../../b.flac"},
+        {**upload("c.flac", b"no audio"), "name": "clips/c.flac"},
+        upload("more.zip", tmp_path / "more.zip"),
+    ]
+    work = Work(services)
+    done = finished(work, start_bulk(services, work, "", {"files": sent, "model": "demo"}))["done"]
+    assert done["of"] == 4 and len(done["ids"]) == 3
+    assert len(done["problems"]) == 1 and "c.flac" in done["problems"][0]
+    entries = {one["name"]: one["id"] for one in desk.list_documents(services, "")["documents"]}
+    assert set(entries) == {"a.flac", "b.flac", "zipped.flac"}
+    assert load(services, entries["b.flac"]).transcript().text == heard.text
+    assert [word.text for word in words(services, entries["zipped.flac"])] == SAID.split()
+    assert not list(tmp_path.glob("import-*"))
+    with pytest.raises(StoreError, match="files are taken"):
+        start_bulk(services, work, "", {"files": []})
+
+
+def test_what_is_done_goes_into_one_archive(services: Services, id: str) -> None:
+    work = Work(services)
+    with pytest.raises(StoreError, match="No document is done"):
+        start_export(services, work, "")
+    edit(services, id, {"op": "state", "state": "done"})
+    done = finished(work, start_export(services, work, ""))["done"]
+    with zipfile.ZipFile(done["path"]) as archive:
+        assert {"json/sandwich.json", "audio/sandwich.flac", "manifest.jsonl"} <= set(archive.namelist())
