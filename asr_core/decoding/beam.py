@@ -71,7 +71,7 @@ def transducer(
 
     penalty = 1.0 if options.length_penalty is None else options.length_penalty
     paths = hypotheses.best(options.n_best or beam, penalty)
-    return replay(projected, paths, head, options.confidence)
+    return replay(projected, paths, head, options.confidence, predictions=predictions)
 
 
 def ctc(log_probs: np.ndarray, lengths: np.ndarray, options: Beam, fused: Fused | None) -> list[list[Hypothesis]]:

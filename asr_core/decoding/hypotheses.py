@@ -208,6 +208,15 @@ def top(scores: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
     return pick(scores, order), order
 
 
+def prefix_hashes(labels: np.ndarray) -> np.ndarray:
+    """(n + 1,) int64 of the first 0, 1, ... n labels (n,), as `Hypotheses.hashes` has them."""
+    hashes = np.zeros(len(labels) + 1, np.int64)
+    with np.errstate(over="ignore"):
+        for i, label in enumerate(labels):
+            hashes[i + 1] = hashes[i] * HASH + 1 + label
+    return hashes
+
+
 def pick(values: np.ndarray, places: np.ndarray) -> np.ndarray:
     """The entries of (..., n) at places (..., m) of the last axis: `np.take_along_axis` without its overhead."""
     rows = np.arange(0, values.size, values.shape[-1]).reshape(*values.shape[:-1], 1)

@@ -23,6 +23,7 @@ class Predictions:
         self._head, self._keys = head, keys
         output, self._state = head.prediction.start(len(keys))
         self.projected = head.joint.project_prediction(output)
+        self._computed = [(keys[:1], self.projected[:1])]
 
     def advance(self, keys: np.ndarray, origins: np.ndarray, labels: np.ndarray) -> None:
         """Each slot takes over another one's labels, and some emit one more.
@@ -45,6 +46,17 @@ class Predictions:
             output, after = self._head.prediction.step(labels[source], state.rows(source))
             row = np.searchsorted(new, place)
             unknown = ~known[place]
-            self.projected[slot[unknown]] = self._head.joint.project_prediction(output)[row[unknown]]
+            predicted = self._head.joint.project_prediction(output)
+            self._computed.append((wanted[new], predicted))
+            self.projected[slot[unknown]] = predicted[row[unknown]]
             state.put(slot[unknown], after.rows(row[unknown]))
         self._state, self._keys = state, keys
+
+    def along(self, keys: np.ndarray) -> np.ndarray:
+        """(n, joint width) of sequences that slots have held, by their keys (n,)."""
+        if len(self._computed) > 1:
+            every = [np.concatenate(column) for column in zip(*self._computed, strict=True)]
+            order = np.argsort(every[0], kind="stable")
+            self._computed = [(every[0][order], every[1][order])]
+        known, predicted = self._computed[0]
+        return predicted[np.searchsorted(known, keys)]

@@ -13,8 +13,9 @@ import numpy as np
 
 from asr_core.alignment import Hypothesis
 from asr_core.confidence import aggregate, measure
-from asr_core.decoding.hypotheses import Path
+from asr_core.decoding.hypotheses import Path, prefix_hashes
 from asr_core.decoding.options import Confidence
+from asr_core.decoding.predictions import Predictions
 from asr_core.models.host import log_softmax
 from asr_core.models.transducer import Transducer
 
@@ -104,7 +105,13 @@ def score(steps: Steps, head: Transducer, options: Confidence) -> Scored:
 
 
 def replay(
-    projected: np.ndarray, paths: list[list[Path]], head: Transducer, options: Confidence, *, rescore: bool = False
+    projected: np.ndarray,
+    paths: list[list[Path]],
+    head: Transducer,
+    options: Confidence,
+    *,
+    rescore: bool = False,
+    predictions: Predictions | None = None,
 ) -> list[list[Hypothesis]]:
     """Log-probs and confidences of the hypotheses a search found, by walking their paths again.
 
@@ -112,12 +119,17 @@ def replay(
         projected: (batch, frames, joint width) of the encoder.
         paths: of each item.
         rescore: score each by the log-probs of its steps, instead of keeping the score of the search.
+        predictions: of the search, by the hashes of labels; None = the prediction network is run again.
     Returns:
         For each item its hypotheses in the same order.
     """
     flat = [(item, path) for item, found in enumerate(paths) for path in found]
     scores = StepScores(head, options)
-    predicted = _predicted(flat, head)
+    sequences = [path.labels[path.labels != head.blank] for _, path in flat]
+    if predictions is None:
+        predicted = _predicted(sequences, head)
+    else:
+        predicted = [predictions.along(prefix_hashes(labels)) for labels in sequences]
     for row, (item, path) in enumerate(flat):
         before = np.cumsum(path.labels != head.blank) - (path.labels != head.blank)
         kept = slice(None) if rescore or not options.exclude_blank else path.labels != head.blank
@@ -130,12 +142,11 @@ def replay(
     return [[next(rest) if rescore else replace(next(rest), score=path.score) for path in found] for found in paths]
 
 
-def _predicted(flat: list[tuple[int, Path]], head: Transducer) -> list[np.ndarray]:
-    """For each path (labels + 1, joint width): the prediction before each label, and after the last."""
-    if not flat:
+def _predicted(sequences: list[np.ndarray], head: Transducer) -> list[np.ndarray]:
+    """For each sequence (labels + 1, joint width): the prediction before each label, and after the last."""
+    if not sequences:
         return []
-    sequences = [path.labels[path.labels != head.blank] for _, path in flat]
-    output, state = head.prediction.start(len(flat))
+    output, state = head.prediction.start(len(sequences))
     outputs = [[row] for row in head.joint.project_prediction(output)]
     for position in range(max(map(len, sequences))):
         going = np.array([row for row, labels in enumerate(sequences) if len(labels) > position])
