@@ -17,7 +17,7 @@
      annotate_export([key, id, format]), annotate_report([key, id])
      spectrogram_tile([id, start, end, width, height, top])
    Signals: "desk:list", "desk:document" (another document, or all of it anew), "desk:change" (some of it has changed),
-   "desk:selection", "desk:saving", "desk:proposal", "desk:message", "desk:work". */
+   "desk:selection", "desk:saving", "desk:proposal", "desk:message", "desk:work" and "desk:job" (what goes on), "desk:answered" (ms of an edit). */
 
 const desk = {
   server: null,

@@ -70,7 +70,7 @@ async function work() {
       answer.changed = [];
     } else {
       takeAnswer(answer);
-      desk.roundTrip = performance.now() - began;
+      emit("desk:answered", performance.now() - began);
     }
     setSaving(saver.queue.length ? "saving" : "saved", answer.error ? saver.at : new Date());
     resolve(answer.error ? null : answer);

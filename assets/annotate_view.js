@@ -2,7 +2,8 @@
    annotate_actions.js.
 
    Left on the element for tests: data-ready "id:revision", data-played "start:end:samples", data-view "a:b", data-draw
-   (ms of the last painting), data-first (ms from the data's arrival to the first painting). */
+   (ms of the last painting), data-first (ms from the data's arrival to the first painting), data-trip and data-trips (ms
+   from the last edit to the store's answer, and how many were answered). */
 
 function buildAnnotateView(element) {
   const state = {
@@ -347,6 +348,10 @@ function buildAnnotateView(element) {
     setView(begin, begin + length);
   }
 
+  on("desk:answered", (took) => {
+    element.dataset.trip = took.toFixed(1);
+    element.dataset.trips = String(Number(element.dataset.trips ?? 0) + 1);
+  });
   on("desk:document", show);
   on("desk:change", refresh);
   on("desk:selection", () => redraw());

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from tests.bench.rows import beam, comparing, encoder, greedy, hour, live, log_mel, maes, transcribe
+from tests.bench.rows import annotating, beam, comparing, encoder, greedy, hour, live, log_mel, maes, transcribe
 from tests.bench.table import Line
 
 ROWS: tuple[Callable[[], Iterable[Line]], ...] = (
@@ -17,4 +17,5 @@ ROWS: tuple[Callable[[], Iterable[Line]], ...] = (
     hour.rows,
     live.rows,
     comparing.rows,
+    annotating.rows,
 )

@@ -60,7 +60,7 @@ def _frames(page: Page) -> list[float]:
     return frames
 
 
-def _transcript(seed: int) -> asr_core.Transcript:
+def made_up(seed: int) -> asr_core.Transcript:
     """Words of one token each that lie where those of other seeds lie, give or take a frame; some are other words."""
     random = np.random.default_rng(seed)
     step = SECONDS / TOKENS
@@ -98,13 +98,13 @@ def _page(folder: Path) -> Iterator[Page]:
     asr_core.write_wav(source, samples, RATE)
     document = services.documents.add(source, "hour.wav", move=True)
     services.documents.prepare(document.id, Sound(samples, RATE, None))
-    trial = services.trials.add(document.id, [Column(f"Made up {i}", _transcript(i)) for i in range(COLUMNS)])
+    trial = services.trials.add(document.id, [Column(f"Made up {i}", made_up(i)) for i in range(COLUMNS)])
 
-    def made_up(*_: Any) -> Iterator[compare.CompareScreen]:
+    def shown(*_: Any) -> Iterator[compare.CompareScreen]:
         yield compare.show(services, trial.id)
 
-    server = _browser_server()
-    with patch.object(Services, "start", return_value=services), patch.object(compare, "compare", made_up):
+    server = browser_server()
+    with patch.object(Services, "start", return_value=services), patch.object(compare, "compare", shown):
         blocks = build_app(settings)
         options = {**launch_options(settings), "server_name": "127.0.0.1", "prevent_thread_lock": True, "quiet": True}
         _, address, _ = blocks.launch(**options)
@@ -124,7 +124,7 @@ def _page(folder: Path) -> Iterator[Page]:
         blocks.close()
 
 
-def _browser_server() -> ModuleType:
+def browser_server() -> ModuleType:
     """The helper of the browser's tests, which are no package."""
     path = Path(__file__).parents[2] / "browser" / "server.py"
     spec = importlib.util.spec_from_file_location("browser_server", path)
