@@ -28,7 +28,7 @@ WATCH = """() => {
 
 
 def rows() -> Iterator[Line]:
-    """Milliseconds: the first picture, an edit from the key to the store's answer, and what the page paints after it."""
+    """Milliseconds: the first picture, an edit from the key to the store's answer, and what is painted after it."""
     with tempfile.TemporaryDirectory() as folder, _page(Path(folder)) as (page, view):
         first = float(view.get_attribute("data-first"))
         page.evaluate(WATCH)
