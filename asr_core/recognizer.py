@@ -271,7 +271,7 @@ class Recognizer:
         Returns:
             A transcript for each of `decodings`. The time of features and encoder is in the timings of each.
         Raises:
-            As `transcribe`; `Cancelled.partial` is the list of what each decoder had.
+            As `transcribe`; `Cancelled.partial` is the list of what each decoder had, up to the same place.
         """
         for decoding in decodings:
             self.head_of(decoding)

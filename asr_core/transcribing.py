@@ -78,7 +78,7 @@ def every(
     """One recording through several decoders; each window goes through the encoder once.
 
     Raises:
-        Cancelled: with the list of what each decoder had.
+        Cancelled: with the list of what each decoder had, up to the same place.
     """
     found: list[list[list[Hypothesis]]] = [[] for _ in decodings]
     shared: dict[str, float] = {}
@@ -86,25 +86,25 @@ def every(
     rate = recognizer.info.sample_rate
     total = len(recording.samples) / rate
 
-    def results() -> list[Transcript]:
+    def results(windows: int) -> list[Transcript]:
         return [
-            finished(recognizer, recording, each, decoding, segmentation, _summed(shared, times))
+            finished(recognizer, recording, each[:windows], decoding, segmentation, _summed(shared, times))
             for each, decoding, times in zip(found, decodings, own, strict=True)
         ]
 
-    for span in recording.spans:
+    for number, span in enumerate(recording.spans):
         if on_progress is not None:
             on_progress(Progress(span.first / rate, total, "transcribe"))
         encoded = recognizer.encode_audio([recording.samples[span.start : span.end]], shared)
         for each, decoding, times in zip(found, decodings, own, strict=True):
             if cancel is not None and cancel.is_set():
-                raise Cancelled(results())
+                raise Cancelled(results(number))
             started = time.perf_counter()
             each += recognizer.decode(*encoded, decoding)
             times["decoder"] = times.get("decoder", 0.0) + time.perf_counter() - started
     if on_progress is not None:
         on_progress(Progress(total, total, "transcribe"))
-    return results()
+    return results(len(recording.spans))
 
 
 def finished(

@@ -61,7 +61,7 @@ parts.align = ({ root, element, props, server, trigger, watch }) => {
   const menu = buildLayersMenu(state, () => redraw());
   toolbar.layers.after(menu);
   const inside = makeInside({
-    server,
+    of: insideOfDocument(server),
     element,
     plot,
     overlay,
@@ -74,8 +74,6 @@ parts.align = ({ root, element, props, server, trigger, watch }) => {
       opened: () => card.hide(),
     },
   });
-  toolbar.layers.parentNode.before(inside.toggle);
-  menu.append(inside.choice);
   const frame = h(
     "div",
     {
@@ -89,6 +87,7 @@ parts.align = ({ root, element, props, server, trigger, watch }) => {
     h("div", { class: "ts-status" }, span, count, note, h("span", { class: "ts-grow" }), hint),
     help,
   );
+  inside.attach(toolbar, menu);
   const speech = h("div", { class: "ts-offscreen", "aria-live": "polite" });
   root.append(frame, speech);
 

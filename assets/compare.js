@@ -4,11 +4,14 @@
      load_comparison([id, known])             everything that is shown; peaks are null if `known` is its audio
      list_moments([id])                       {moments: [{kind, start, end, value, severity}]} or {error}
      save_comparison([id, what])              {path, name} or {error}; "csv", "report" or a format of the reviewed text
-     change_comparison([id, change, known])   the same after {moved} (s), {pick: [difference, choice]},
-                                              {reading: [column, index]}, {reference: {text} | {path, name} | null},
-                                              {case, punctuation}; or {error}
-   Events to Python (compare_source): opened {}, compare {count, preset}, preset {key}, new_audio {}, adopt {}
-   Signals: "lab" (another comparison, or a change of it), "lab:current" (another difference is the one to judge),
+     change_comparison([id, change, known])   the same after {moved} (s) or {reading: [column, index]}; only what is
+                                              judged (picks, tally, reference, normalization) after {pick: [difference,
+                                              choice]}, {reference: {text} | {path, name} | null}, {case, punctuation};
+                                              or {error}
+   Events to Python (compare_source): opened {}, compare {count, preset}, preset {key}, remove {column}, new_audio {},
+   adopt {}
+   Signals: "lab" (another comparison, or other words or differences in it), "lab:judged" (a pick, or the reference),
+   "lab:current" (another difference is the one to judge), "lab:heard" (more of the recording has been listened to),
    "lab:pointed" (words are under the pointer, here or in another card), "lab:error" (a sentence for a person). */
 
 const LETTERS = ["A", "B", "C", "D"];
@@ -22,8 +25,13 @@ const lab = {
   marks: [] /* of each column: word -> position of the difference it is part of */,
   current: null /* position of the difference to judge */,
   pointed: null /* number of the group under the pointer */,
+  heard: [] /* [start, end] of what has been listened to, apart from each other */,
   server: null,
-  show: null /* set by the view: show(start, end, {play}) */,
+  /* Set by the view: */
+  show: null /* show(start, end, {play}) */,
+  select: null /* select(tier, index) */,
+  say: null /* say(text) */,
+  isSounding: null /* isSounding(start, end): whether that is being played */,
 };
 
 function readComparison(answer, before) {
@@ -36,6 +44,7 @@ function readComparison(answer, before) {
   const { doc, audio, file, duration, rate, samples, hop } = answer;
   lab.data = answer;
   const fit = answer.peaks === null ? before.fit : fittingGain(peaks);
+  if (lab.document?.audio !== audio) lab.heard = [];
   lab.document = { doc, audio, duration, rate, samples, hop, peaks, fit, tiers, address: fileAddress(file) };
   lab.marks = answer.columns.map((_, k) => {
     const words = answer.differences.flatMap((one, i) =>
@@ -66,20 +75,27 @@ function groupPartners({ columns, partners, differences }) {
   }
 }
 
-/* Send a change of the comparison; everything that shows it is drawn anew. */
-async function changeLab(change) {
+let changes = Promise.resolve();
+
+/* Send a change of the comparison, after those before it; what shows it is drawn anew. */
+function changeLab(change) {
+  const send = () => sendChange(change);
+  changes = changes.then(send, send);
+  return changes;
+}
+
+async function sendChange(change) {
+  if (!lab.data) return;
   const { id } = lab.data;
   const answer = await lab.server
     .change_comparison([id, change, lab.document.audio])
     .catch(() => ({ error: "The server does not answer. Try again in a moment." }));
-  if (lab.data?.id !== id) return false;
+  if (lab.data?.id !== id) return;
   emit("lab:error", answer.error ?? "");
-  if (answer.error) return false;
-  if (answer.revision >= lab.data.revision) {
-    readComparison(answer, lab.document);
-    emit("lab");
-  }
-  return true;
+  if (answer.error) return;
+  if (answer.columns) readComparison(answer, lab.document);
+  else Object.assign(lab.data, answer);
+  emit(answer.columns ? "lab" : "lab:judged");
 }
 
 /* Make a difference the one to judge: the view moves there, and its span is played. */
@@ -99,11 +115,14 @@ function goToNext(step = 1) {
   goTo((from + step + count) % count);
 }
 
-/* Say which reading of a difference is right; the same choice again takes it back. */
+/* Say which reading of a difference is right; the same choice again takes it back. Nobody judges what they have not
+   heard: before that a pick plays it. */
 function pick(index, choice) {
   const one = lab.data.differences[index];
   if (!one || choice >= lab.data.columns.length) return;
-  changeLab({ pick: [index, one.pick === choice ? null : choice] });
+  if (isHeard(one)) return void changeLab({ pick: [index, lab.data.picks[index] === choice ? null : choice] });
+  if (!lab.isSounding(one.start, one.end)) goTo(index);
+  lab.say("Hear it to the end, then pick");
 }
 
 function pointAt(group) {
@@ -129,21 +148,27 @@ function shortName(k) {
 const milliseconds = (value) => `${value > 0 ? "+" : value < 0 ? "−" : ""}${Math.round(Math.abs(value) * 1000)} ms`;
 const plainMilliseconds = (value) => (value === null ? "–" : `${Math.round(value * 1000)} ms`);
 
+/* The head of a decoder's settings. Signal: "lab:remove" (its position). */
 parts.compare_letter = ({ root, props }) => {
   const k = LETTERS.indexOf(props.value);
   const remove = h(
     "button",
-    { class: "ts-btn ts-quiet ts-iconic ts-compare-remove", type: "button", "aria-label": `Remove decoder ${props.value}` },
+    {
+      class: "ts-btn ts-quiet ts-iconic ts-compare-remove",
+      type: "button",
+      "aria-label": `Remove decoder ${props.value}`,
+      onclick: () => emit("lab:remove", k),
+    },
     icon("cross"),
   );
-  remove.addEventListener("click", () => emit("lab:columns", -1));
   root.append(
-    h("div", { class: "ts-row ts-compare-letter" }, letterBadge(k), h("h2", {}, "Decoder"), h("span", { class: "ts-grow" }), k > 1 ? remove : null),
+    h("div", { class: "ts-row ts-compare-letter" }, letterBadge(k), h("h2", {}, "Decoder"), h("span", { class: "ts-grow" }), remove),
   );
 };
 
 /* Name of the recording, presets, number of decoders, Compare. Value: {name, facts}; props: presets [[key, name]],
-   columns [least, most], adopt (name of the recording that is open in Transcribe, or ""). */
+   preset (the key of the one in use, "" = settings of the person's own; both sides write it), columns [least, most],
+   adopt (name of the recording that is open in Transcribe, or ""). */
 parts.compare_source = ({ root, props, trigger, watch }) => {
   const [least, most] = props.columns;
   let count = least;
@@ -152,7 +177,7 @@ parts.compare_source = ({ root, props, trigger, watch }) => {
   const renew = act("New audio", "file", () => trigger("new_audio", {}));
   const adopt = act("", null, () => trigger("adopt", {}));
   const presets = h("select", { class: "ts-select ts-compare-preset", id: "ts-compare-preset", onchange: usePreset });
-  const add = act("Add a decoder", "plus", () => setCount(count + 1));
+  const add = act("Add a decoder", "plus", addColumn);
   const settings = act("Decoders", "down", () => document.body.classList.toggle("ts-compare-open"));
   const go = h("button", { class: "ts-btn ts-primary ts-tall", type: "button", onclick: compare }, "Compare");
   const reason = h("span", { class: "ts-hint" }, "Add audio first");
@@ -167,12 +192,29 @@ parts.compare_source = ({ root, props, trigger, watch }) => {
   }
 
   function usePreset() {
+    props.preset = presets.value;
     if (!presets.value) return;
     setCount(least);
     trigger("preset", { key: presets.value });
     if (document.body.dataset.compare === "result") document.body.classList.add("ts-compare-open");
     const fold = document.querySelector("#ts-compare-B [data-group=lm]");
     if (fold && presets.value === "lm") fold.open = true;
+  }
+
+  /* The settings are no longer those of the preset. */
+  function setCustom() {
+    presets.value = props.preset = "";
+  }
+
+  function addColumn() {
+    setCustom();
+    setCount(count + 1);
+  }
+
+  function removeColumn(k) {
+    setCustom();
+    trigger("remove", { column: k });
+    setCount(count - 1);
   }
 
   function setCount(wanted) {
@@ -195,12 +237,12 @@ parts.compare_source = ({ root, props, trigger, watch }) => {
   }
 
   function showPresets() {
-    const chosen = presets.value;
     presets.replaceChildren(
-      ...(props.presets ?? []).map(([value, text]) => h("option", { value }, text)),
-      h("option", { value: "" }, "My own"),
+      ...props.presets.map(([value, text]) => h("option", { value }, text)),
+      h("option", { value: "" }, "Custom"),
     );
-    presets.value = (props.presets ?? []).some(([value]) => value === chosen) ? chosen : (props.presets[0]?.[0] ?? "");
+    const isOffered = props.presets.some(([value]) => value === props.preset);
+    presets.value = isOffered ? props.preset : "";
   }
 
   root.append(
@@ -222,12 +264,17 @@ parts.compare_source = ({ root, props, trigger, watch }) => {
     ),
   );
   settings.classList.add("ts-compare-settings");
-  on("lab:columns", (step) => setCount(count + step));
+  on("lab:remove", removeColumn);
+  /* The language model is what the preset with one waits for. */
+  on("decoder", ({ element, name }) => {
+    const isMine = document.getElementById("ts-compare-decoders")?.contains(element);
+    if (isMine && !(name === "lm" && presets.value === "lm")) setCustom();
+  });
   on("lab", () => (go.textContent = lab.data ? "Compare again" : "Compare"));
   document.body.dataset.compare ??= "empty";
   setCount(least);
   watch(["value", "adopt"], show);
-  watch("presets", showPresets);
+  watch(["presets", "preset"], showPresets);
   show();
   showPresets();
   /* The tab has been opened, now or again, or the page has another model. */

@@ -1,106 +1,7 @@
-/* The cards below the comparison's view: texts, differences, figures. All are drawn from `lab` (see compare.js). */
+/* The cards below the comparison's view: differences, figures. All are drawn from `lab` (see compare.js). */
 
 const KIND_NAMES = { substitution: "other word", boundary: "boundary moved" };
 const ROWS_AT_ONCE = 200;
-
-/* The text of each decoder, side by side; words that differ are marked, and a missing one is an empty slot. */
-parts.compare_texts = ({ root, element }) => {
-  let nodes = []; /* of each column the nodes of its words */
-  let lit = [];
-
-  function build() {
-    lit = [];
-    nodes = [];
-    if (!lab.data) return root.replaceChildren();
-    root.replaceChildren(
-      h("div", { class: "ts-compare-texts", "data-columns": lab.data.columns.length }, lab.data.columns.map(column)),
-    );
-    element.dataset.marks = lab.data.columns.map((_, k) => marksOf(k).length).join();
-    markCurrent();
-  }
-
-  const marksOf = (k) => [...root.querySelectorAll(`[data-column="${k}"] [data-difference]`)];
-
-  function column({ name, seconds: took, factor }, k) {
-    const slots = new Map();
-    lab.data.differences.forEach(({ slots: places }, i) => {
-      if (places[k] !== null) slots.set(places[k], [...(slots.get(places[k]) ?? []), i]);
-    });
-    const words = lab.document.tiers[`words${k}`];
-    const prose = h("div", { class: "ts-compare-text", dir: "auto", "data-column": k });
-    const { marks } = lab;
-    const pieces = [];
-    nodes[k] = words.text.map((text, i) => {
-      pieces.push(...(slots.get(i) ?? []).map(slot));
-      const node = h("span", { class: marks[k].has(i) ? "ts-w ts-diff" : "ts-w", "data-i": i }, text);
-      if (marks[k].has(i)) node.dataset.difference = marks[k].get(i);
-      pieces.push(node);
-      return node;
-    });
-    pieces.push(...(slots.get(words.length) ?? []).map(slot));
-    const long = pieces.length > 3 * WORDS_A_BLOCK;
-    for (let i = 0; i < pieces.length; i += WORDS_A_BLOCK) {
-      const block = h("span", { class: long ? "ts-block" : "" });
-      block.append(...pieces.slice(i, i + WORDS_A_BLOCK).flatMap((node) => [node, " "]));
-      prose.append(block);
-    }
-    if (!pieces.length) prose.append(h("p", { class: "ts-dim" }, "No words were heard."));
-    return h(
-      "section",
-      { class: "ts-card", "data-id": LETTERS[k] },
-      h(
-        "header",
-        {},
-        letterBadge(k),
-        h("h2", { class: "ts-ellipsis" }, name),
-        h("span", { class: "ts-grow" }),
-        h("span", { class: "ts-mono ts-dim ts-nowrap" }, workOf(took, factor)),
-      ),
-      h("div", { class: "ts-body" }, prose),
-    );
-  }
-
-  const slot = (i) => h("span", { class: "ts-missing", "data-difference": i, title: "No word here" }, "–");
-
-  function markCurrent() {
-    root.querySelectorAll(".ts-current").forEach((node) => node.classList.remove("ts-current"));
-    if (lab.current === null || !lab.data) return;
-    const { readings } = lab.data.differences[lab.current];
-    readings.forEach((i, k) => {
-      const node = i === null ? root.querySelector(`[data-column="${k}"] .ts-missing[data-difference="${lab.current}"]`) : nodes[k]?.[i];
-      node?.classList.add("ts-current");
-      scrollInside(root.querySelector(`[data-column="${k}"]`), node);
-    });
-  }
-
-  function light() {
-    lit.forEach((node) => node.classList.remove("ts-pointed"));
-    lit = (lab.members[lab.pointed] ?? []).map(([k, i]) => nodes[k]?.[i]).filter(Boolean);
-    lit.forEach((node) => node.classList.add("ts-pointed"));
-  }
-
-  const place = ({ target }) => {
-    const node = target.closest?.(".ts-w");
-    return node ? [Number(node.closest("[data-column]").dataset.column), Number(node.dataset.i)] : null;
-  };
-  root.addEventListener("pointerover", (event) => {
-    const found = place(event);
-    pointAt(found ? lab.groups[found[0]][found[1]] : undefined);
-  });
-  root.addEventListener("pointerleave", () => pointAt(undefined));
-  root.addEventListener("click", (event) => {
-    if (String(getSelection())) return;
-    const found = place(event);
-    const empty = event.target.closest?.(".ts-missing");
-    if (found) lab.select(`words${found[0]}`, found[1]);
-    else if (empty) goTo(Number(empty.dataset.difference));
-  });
-
-  on("lab", build);
-  on("lab:current", markCurrent);
-  on("lab:pointed", light);
-  build();
-};
 
 /* "2.6 s 0.14× real time" */
 const workOf = (took, factor) =>
@@ -150,6 +51,11 @@ parts.compare_table = ({ root, element }) => {
   const confidence = (one, k) =>
     one.readings[k] === null ? -1 : lab.document.tiers[`words${k}`].confidence[one.readings[k]];
 
+  function timesOf(i, k) {
+    const { start, end, confidence: sure } = lab.document.tiers[`words${k}`];
+    return `${start[i].toFixed(3)}–${end[i].toFixed(3)} s, confidence ${sure[i].toFixed(2)}`;
+  }
+
   /* What happened, in plain words. */
   function what(one) {
     if (KIND_NAMES[one.kind]) return KIND_NAMES[one.kind];
@@ -161,9 +67,12 @@ parts.compare_table = ({ root, element }) => {
     at: (one) => one.at,
     what,
     shift: (one) => (one.shift === null ? -1 : Math.abs(one.shift)),
-    pick: (one) => one.pick ?? 9,
+    pick: (_, i) => lab.data.picks[i] ?? 9,
   };
-  const valueOf = (key, one) => (values[key] ? values[key](one) : confidence(one, Number(key)));
+  const valueOf = (key, i) => {
+    const one = lab.data.differences[i];
+    return values[key] ? values[key](one, i) : confidence(one, Number(key));
+  };
 
   function heading(key, className, ...content) {
     const isSorted = sort.key === key;
@@ -201,7 +110,7 @@ parts.compare_table = ({ root, element }) => {
       heading("pick", "", "Which is right?"),
     );
     order = differences.map((_, i) => i);
-    const by = order.map((i) => valueOf(sort.key, differences[i]));
+    const by = order.map((i) => valueOf(sort.key, i));
     order.sort((p, q) => (by[p] < by[q] ? -1 : by[p] > by[q] ? 1 : p - q) * (sort.down ? -1 : 1));
     table.hidden = !order.length;
     empty.hidden = order.length > 0;
@@ -216,17 +125,33 @@ parts.compare_table = ({ root, element }) => {
     more.hidden = left <= 0;
     more.textContent = `Show ${amount(Math.min(left, ROWS_AT_ONCE))} more of ${amount(left)}`;
     more.parentNode.classList.toggle("ts-none", more.hidden && order.length > 0);
+    showPicks();
     markCurrent(false);
+  }
+
+  /* What has been picked, and what can be: one that has not been heard cannot. */
+  function showPicks() {
+    if (!lab.data) return;
+    for (const node of body.children) {
+      const i = Number(node.dataset.i);
+      const said = isHeard(lab.data.differences[i]) ? "" : "Plays it first: only what was heard can be judged";
+      for (const button of node.querySelectorAll("[data-pick]")) {
+        button.setAttribute("aria-pressed", String(lab.data.picks[i] === Number(button.dataset.pick)));
+        button.title = said;
+      }
+      node.classList.toggle("ts-unheard", Boolean(said));
+    }
   }
 
   function row(i) {
     const one = lab.data.differences[i];
     const readings = lab.data.columns.map((_, k) => {
-      if (one.readings[k] === null) return h("td", { class: "ts-dim" }, "nothing");
+      const about = { class: "ts-compare-reading", "data-id": LETTERS[k] };
+      if (one.readings[k] === null) return h("td", about, h("span", { class: "ts-dim" }, "nothing"));
       const sure = confidence(one, k).toFixed(2);
       return h(
         "td",
-        { class: "ts-compare-reading" },
+        { ...about, title: timesOf(one.readings[k], k) },
         h("bdi", {}, text(one, k)),
         one.kind === "boundary" ? null : h("span", { class: "ts-mono ts-dim" }, ` ${sure}`),
       );
@@ -236,21 +161,20 @@ parts.compare_table = ({ root, element }) => {
       { "data-i": i, "data-kind": one.kind },
       h("td", {}, h("button", { class: "ts-play", type: "button", "aria-label": `Play difference ${i + 1}` }, icon("play"))),
       h("td", { class: "ts-figure" }, one.at >= 60 ? clock(one.at, 2) : one.at.toFixed(2)),
-      h("td", { class: "ts-nowrap" }, what(one)),
+      h("td", { class: "ts-nowrap ts-compare-what" }, what(one)),
       ...readings,
       h("td", { class: "ts-figure" }, one.shift === null ? "–" : milliseconds(one.shift)),
-      h("td", {}, choices(i, one)),
+      h("td", { class: "ts-compare-choice" }, choices()),
     );
   }
 
-  function choices(i, one) {
+  function choices() {
     const button = (choice, name) =>
       h(
         "button",
         {
           class: "ts-btn",
           type: "button",
-          "aria-pressed": String(one.pick === choice),
           "data-pick": choice,
           "aria-label": choice === NEITHER ? "Neither is right" : `${name} is right`,
         },
@@ -283,6 +207,8 @@ parts.compare_table = ({ root, element }) => {
   });
 
   on("lab", build);
+  on("lab:judged", showPicks);
+  on("lab:heard", showPicks);
   on("lab:current", markCurrent);
   on("lab:error", (error) => {
     problem.textContent = error;

@@ -66,6 +66,7 @@ parts.compare_picks = ({ root }) => {
     verdict.textContent = `${amount(tally.left)} left. ${tally.verdict}`;
   }
   on("lab", build);
+  on("lab:judged", build);
   build();
 };
 
@@ -185,6 +186,7 @@ parts.compare_reference = ({ root, upload }) => {
     else hint.textContent = `${amount(reference.words)} words without times: no boundary errors.`;
   }
   on("lab", build);
+  on("lab:judged", build);
   on("lab:error", (error) => (problem.textContent = error));
   build();
 };

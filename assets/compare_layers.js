@@ -4,7 +4,8 @@
 const COMPARE_GAP = 22; /* between two decoders, for the joins */
 const DASHES = [[], [5, 3], [1.5, 2.5], []];
 
-function layOutCompare({ a, b, width, layers, document, columns }) {
+/* As layOut of align_layout.js, with a tier of words, and perhaps one of tokens, for each of the columns. */
+function layOutCompare({ a, b, width, layers, document, columns, inside }) {
   const x0 = isNarrow() ? 0 : GUTTER;
   const view = { a, b, x0, x1: width, width, rows: {}, folded: {}, scale: (width - x0) / (b - a) };
   let y = 0;
@@ -20,6 +21,7 @@ function layOutCompare({ a, b, width, layers, document, columns }) {
   place("ruler", 20);
   if (layers.waveform) place("waveform", 72, 4);
   if (layers.spectrogram) place("spectrogram", isNarrow() ? 72 : 88, 2);
+  for (const [name, height, gap] of inside) place(name, height, gap);
   view.signalsEnd = y;
   place("marks", isNarrow() ? 20 : 8);
   for (let k = 0; k < columns; k++) {

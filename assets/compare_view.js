@@ -1,26 +1,10 @@
 /* The comparison's alignment view: one time axis, one playhead, a tier for each decoder. It loads the comparison, too.
 
-   Event to Python: shown {id, revision, dark}
-   Value: {id, revision} or null. Server functions: see compare.js, and spectrogram_tile as in align_view.js.
+   Event to Python: shown {id, dark}
+   Value: {id, revision} or null. Server functions: see compare.js, spectrogram_tile as in align_view.js, and
+   inside_tile([id, column, reading, number]).
    Left on the element for tests: data-ready "id:revision", data-played "start:end:samples", data-view "a:b",
    data-draw (ms of the last painting), data-first (ms from the data's arrival to the end of the first painting), data-marks (marked words of each decoder). */
-
-const COMPARE_KEYS = [
-  ["Play, pause", "Space"],
-  ["Play the difference", "Enter"],
-  ["Play window", "Shift Enter"],
-  ["Stop", "Esc"],
-  ["Loop", "L"],
-  ["Slower, faster", "[ ]"],
-  ["Next difference", "N"],
-  ["One before", "Shift N"],
-  ["Pick A, B, C, D", "1 2 3 4"],
-  ["Neither", "0"],
-  ["Back, forward", "← →"],
-  ["Zoom in, out", "+ −"],
-  ["Zoom at the pointer", "Ctrl wheel"],
-  ["These keys", "?"],
-];
 
 parts.compare_view = ({ root, element, props, server, trigger, watch }) => {
   const state = {
@@ -53,11 +37,28 @@ parts.compare_view = ({ root, element, props, server, trigger, watch }) => {
   const note = h("span", { class: "ts-wide-only" });
   const hint = h("span", { class: "ts-wide-only" });
   const help = buildHelp(() => toggleHelp(false), COMPARE_KEYS);
-  const colours = buildColours();
+  const colours = buildColours((isGrey) => {
+    state.isGrey = isGrey;
+    redraw();
+  });
   const actions = { toggle, toggleLoop, setRate, toggleLayers, fit: () => fit() };
-  const toolbar = buildToolbar({ ...actions, zoomIn: () => zoom(0.5), zoomOut: () => zoom(2) }, colours.node);
+  const toolbar = buildToolbar({ ...actions, zoomIn: () => zoom(0.5), zoomOut: () => zoom(2) }, colours);
   const menu = buildLayersMenu(state, () => redraw(), [["tokens", "Tokens"]]);
   toolbar.layers.after(menu);
+  const inside = makeInside({
+    of: insideOfColumn(server),
+    element,
+    plot,
+    overlay,
+    state,
+    act: {
+      redraw,
+      say,
+      reveal: (start, end) => reveal(start, end),
+      time: () => player.state.time,
+      opened: () => card.hide(),
+    },
+  });
   const frame = h(
     "div",
     {
@@ -71,26 +72,9 @@ parts.compare_view = ({ root, element, props, server, trigger, watch }) => {
     h("div", { class: "ts-status" }, span, note, h("span", { class: "ts-grow" }), hint),
     help,
   );
+  inside.attach(toolbar, menu);
   const speech = h("div", { class: "ts-offscreen", "aria-live": "polite" });
   root.append(frame, speech);
-
-  /* What the colours say: differences (tiers grey) or confidence, with the legend that sets its threshold. */
-  function buildColours() {
-    const legend = buildLegend();
-    legend.hidden = true;
-    const choose = (isGrey) => {
-      state.isGrey = isGrey;
-      legend.hidden = isGrey;
-      for (const [node, on_] of buttons) node.setAttribute("aria-pressed", String(on_ === isGrey));
-      redraw();
-    };
-    const buttons = [
-      [h("button", { class: "ts-btn", type: "button", "aria-pressed": "false", onclick: () => choose(false) }, "Confidence"), false],
-      [h("button", { class: "ts-btn", type: "button", "aria-pressed": "true", onclick: () => choose(true) }, "Differences"), true],
-    ];
-    const group = h("span", { class: "ts-segments", role: "group", "aria-label": "Colour by" }, ...buttons.map(([node]) => node));
-    return { node: h("span", { class: "ts-row ts-colours" }, legend, h("span", { class: "ts-small ts-wide-only" }, "Colour by"), group) };
-  }
 
   /* Painting, as in align_view.js: once a frame at most. */
 
@@ -110,6 +94,7 @@ parts.compare_view = ({ root, element, props, server, trigger, watch }) => {
     if (!lab.document || !width) return;
     if (player.state.playing) {
       player.tick();
+      ear.listen();
       if (!drag.active) turnTo(player.state.time);
     }
     const began = performance.now();
@@ -126,7 +111,8 @@ parts.compare_view = ({ root, element, props, server, trigger, watch }) => {
     isBaseStale = false;
     const { document: doc, data, marks } = lab;
     const { a, b, layers } = state;
-    const view = layOutCompare({ a, b, width, layers, document: doc, columns: data.columns.length });
+    const rows = inside.rows(doc, a, b);
+    const view = layOutCompare({ a, b, width, layers, document: doc, columns: data.columns.length, inside: rows });
     state.view = view;
     const g = fitCanvas(base, width, view.height);
     fitCanvas(overlay, width, view.height);
@@ -137,6 +123,7 @@ parts.compare_view = ({ root, element, props, server, trigger, watch }) => {
     drawRuler(g, view);
     drawWaveform(g, view, doc, closeUp.get(), gain);
     drawSpectrogram(g, view, tiles.list(), state.top);
+    inside.draw(g, view, doc);
     drawNames(g, view, data.columns);
     g.save();
     g.beginPath();
@@ -167,6 +154,7 @@ parts.compare_view = ({ root, element, props, server, trigger, watch }) => {
     g.clearRect(0, 0, overlay.width, overlay.height);
     if (state.span) drawSpan(g, view, state.span);
     if (lab.pointed !== null) drawPartners(g, view, lab, lab.pointed);
+    inside.drawOverlay(g, view);
     drawPlayhead(g, view, player.state.time, lab.document.duration);
   }
 
@@ -174,6 +162,7 @@ parts.compare_view = ({ root, element, props, server, trigger, watch }) => {
     scene: lab,
     changed: () => {
       hover(null);
+      inside.hide();
       redraw();
     },
     anchor: () => {
@@ -185,7 +174,11 @@ parts.compare_view = ({ root, element, props, server, trigger, watch }) => {
 
   /* Playing. */
 
+  const ear = makeEar(player.state);
+
   function onPlaying() {
+    if (player.state.playing) ear.begin();
+    else ear.listen();
     showState();
     redraw(false);
   }
@@ -205,6 +198,8 @@ parts.compare_view = ({ root, element, props, server, trigger, watch }) => {
     redraw(false);
   }
   lab.show = showSpan;
+  lab.isSounding = (start, end) =>
+    player.state.playing && player.state.start <= start + HEARD_WITHIN && player.state.end >= end - HEARD_WITHIN;
 
   /* A click on a word: if it is part of a difference, that is the one to judge. */
   function select(tier, index) {
@@ -238,6 +233,7 @@ parts.compare_view = ({ root, element, props, server, trigger, watch }) => {
     pointAt(index < 0 ? undefined : lab.groups[k][index]);
     cardTimer = setTimeout(() => {
       if (!state.view?.rows[found.tier] || found.index >= lab.document.tiers[found.tier].length) return;
+      inside.hide(true);
       card.show(found.tier, found.index);
       placeCard(card.node, state.view, plot, found.tier, found.index, lab);
     }, 120);
@@ -259,6 +255,7 @@ parts.compare_view = ({ root, element, props, server, trigger, watch }) => {
     speech.textContent = text;
     note.textContent = text;
   }
+  lab.say = say;
 
   /* A comparison. */
 
@@ -313,13 +310,26 @@ parts.compare_view = ({ root, element, props, server, trigger, watch }) => {
     hint.textContent = `≠ another word   ${milliseconds(moved)} boundary moved   N next difference, ${keys} picks a reading`;
     note.textContent = differences.length ? "" : "No differences";
     element.dataset.marks = lab.marks.map((marks) => marks.size).join();
-    trigger("shown", { id, revision, dark: theme.dark });
+    drawCharts();
     redraw();
     requestAnimationFrame(() => requestAnimationFrame(() => (element.dataset.ready = `${id}:${revision}`)));
   }
 
+  let measured = "";
+
+  /* Python draws them, of the comparison as it stands there. */
+  function drawCharts() {
+    measured = JSON.stringify(lab.data.reference);
+    trigger("shown", { id: lab.data.id, dark: theme.dark });
+  }
+
+  function onJudged() {
+    element.dataset.ready = `${lab.data.id}:${lab.data.revision}`;
+    if (JSON.stringify(lab.data.reference) !== measured) drawCharts();
+  }
+
   const drag = connectPointer({ overlay, plot, state, player, setView, pan, zoom, seek, select, hover, scene: lab });
-  const plain = { n: () => goToNext(1), 0: () => pickKey(NEITHER) };
+  const plain = { ...inside.keys, n: () => goToNext(1), 0: () => pickKey(NEITHER) };
   for (let k = 0; k < LETTERS.length; k++) plain[k + 1] = () => pickKey(k);
   connectKeys(
     frame,
@@ -341,31 +351,15 @@ parts.compare_view = ({ root, element, props, server, trigger, watch }) => {
     { plain, shifted: { N: () => goToNext(-1) } },
   );
   on("lab", refresh);
+  on("lab:judged", onJudged);
   on("lab:pointed", () => redraw(false));
   on("threshold", () => redraw());
-  on("theme", refresh);
+  on("theme", () => lab.data && (drawCharts(), redraw()));
   new ResizeObserver(() => redraw()).observe(plot);
   document.fonts?.ready.then(() => redraw());
   watch("value", load);
   load();
 };
-
-/* A click on a sentence of the chart plays it. Gradio makes a new node for each figure, so each is hooked once. */
-function hookTimeline() {
-  const hook = () => {
-    const chart = document.querySelector("#ts-compare-timeline .js-plotly-plot");
-    if (!chart?.on || chart.dataset.hooked) return;
-    chart.dataset.hooked = "yes";
-    chart.on("plotly_click", ({ points }) => {
-      const [start, end] = points[0].customdata.slice(-2);
-      if (lab.data) lab.show(start, end);
-    });
-  };
-  const place = document.querySelector("#ts-compare-result");
-  if (!place || place.dataset.hooked) return;
-  place.dataset.hooked = "yes";
-  new MutationObserver(hook).observe(place, { childList: true, subtree: true });
-}
 
 /* A canvas of the window's size at the screen's density, cleared. */
 function fitCanvas(canvas, width, height) {

@@ -4,7 +4,8 @@
    groups [[key, title]], notes {strategy: text}, limit (MB of a language model), heads (of the model; [] = not known).
    Value, read by Python and written only here: {name: value of that setting}; lm is {id, name} or null.
    Server functions: take_language_model([path, name]) answers {id, name} or {error}
-                     check_phrases(text) answers {count} or {error} */
+                     check_phrases(text) answers {count} or {error}
+   Signal: "decoder" {element, name}: a person has changed that setting. */
 
 /* Whether a setting has a meaning beside the others; as _applies in components/decoder_settings.py. */
 function applies({ when }, chosen) {
@@ -29,6 +30,7 @@ parts.decoder = ({ root, props, server, upload, watch }) => {
     chosen[name] = value;
     props.value = { ...chosen };
     refresh();
+    emit("decoder", { element: root, name });
   }
 
   /* Every kind of control: what it looks like, and how it shows the chosen value. */

@@ -1,5 +1,6 @@
 /* What the inside view paints, one function a row, in greys: colour belongs to confidence. Each gets the 2D context, the
-   layout of align_layout.js, its row and the tiles of inside_tiles.js; nothing here keeps state. */
+   layout of align_layout.js, its row, the tiles of inside_tiles.js and the tokens that were heard; nothing here keeps
+   state. */
 
 /* A kind of head, or later a kind of model, has rows; a row has a name, a height, and what paints it. */
 const INSIDE_KINDS = {
@@ -111,8 +112,8 @@ function idsInView(view, tokens) {
 }
 
 /* The posteriorgram: a line for each token that occurs in view, the darker the more probable. */
-function drawHeard(g, view, row, tiles, doc) {
-  const ids = idsInView(view, doc.tiers.tokens);
+function drawHeard(g, view, row, tiles, tokens) {
+  const ids = idsInView(view, tokens);
   if (!ids.length) return;
   const pitch = row.h / ids.length;
   const texts = new Map();

@@ -1,7 +1,8 @@
 /* What the inside view knows: frame scores in spans of 30 s, asked for where the view rests, one at a time and the one
    nearest to its middle first.
 
-   Server function: inside_tile([doc, revision, number, head]), see `packed` in components/inside.py. */
+   Who asks is up to the view: a subject {name, duration, ask(number)} answers with what `packed` in
+   components/inside.py makes. */
 
 const INSIDE_SPAN = 30; /* seconds, as in components/inside.py */
 const KEPT_SPANS = 16;
@@ -24,33 +25,32 @@ function readSpan(answer) {
   };
 }
 
-function makeInsideTiles(server, changed) {
+function makeInsideTiles(changed) {
   const know = { problem: "", head: null, own: null, heads: [] };
   const spans = new Map(); /* by number, the newest last */
   let name = "";
   let isBusy = false;
   let timer = 0;
 
-  /* Ask for what is missing of [a, b]; `head` null is the one that heard the transcript. */
-  function want(doc, a, b, head) {
-    const wanted = [doc.doc, doc.revision, head].join();
-    if (wanted !== name) {
+  /* Ask for what is missing of [a, b]. */
+  function want(subject, a, b) {
+    if (subject.name !== name) {
       clear();
-      name = wanted;
+      name = subject.name;
     }
-    const missing = numbers(a, Math.min(b, doc.duration)).filter((number) => !spans.has(number));
+    const missing = numbers(a, Math.min(b, subject.duration)).filter((number) => !spans.has(number));
     if (isBusy || know.problem || !missing.length) return;
     const middle = (a + b) / 2 / INSIDE_SPAN - 0.5;
     missing.sort((p, q) => Math.abs(p - middle) - Math.abs(q - middle));
     clearTimeout(timer);
-    timer = setTimeout(() => ask(doc, missing[0], head), spans.size ? WAIT : 0);
+    timer = setTimeout(() => ask(subject, missing[0]), spans.size ? WAIT : 0);
   }
 
-  async function ask(doc, number, head) {
+  async function ask(subject, number) {
     const asked = name;
     isBusy = true;
-    const answer = await server
-      .inside_tile([doc.doc, doc.revision, number, head])
+    const answer = await subject
+      .ask(number)
       .catch(() => ({ error: "The app did not answer. Switch Look inside off and on to ask again." }));
     isBusy = false;
     if (asked === name) take(number, answer);

@@ -1,11 +1,11 @@
 /* "Look inside": rows below the spectrogram of the alignment view that show what the model thought at each frame.
 
-   inside_tiles.js fetches the scores, inside_layers.js paints them; here are the switch, the card and the keys.
+   inside_tiles.js fetches the scores, inside_layers.js paints them; here are the switch, the choice of what is looked
+   into, the card and the keys. Server function of the view in Transcribe: inside_tile([doc, revision, number, head]).
    Left on the element for tests: data-inside, "head row:y:height ..." once all of the view is there, else what the
    note says. */
 
 const MOST_INSIDE = 60; /* seconds of a view that is asked for */
-const INSIDE_KEY = "tokenscope-inside";
 const HEAD_TEXTS = { tdt: "TDT", rnnt: "RNN-T", ctc: "CTC" };
 
 /* A browser may refuse to remember. */
@@ -25,15 +25,31 @@ function remember(key, value) {
   }
 }
 
-/* `state` is the alignment view's own; `act` holds {redraw, reveal, say, time, opened}. */
-function makeInside({ server, element, plot, overlay, state, act }) {
-  const tiles = makeInsideTiles(server, () => act.redraw());
+/* For Transcribe: the reading that is shown, with the head that heard it or another one. */
+const insideOfDocument = (server) => ({
+  memory: "tokenscope-inside",
+  signal: "document",
+  owner: () => page.document?.doc ?? null,
+  subject: (doc, head) => ({
+    name: [doc.doc, doc.revision, head].join(),
+    duration: doc.duration,
+    tokens: doc.tiers.tokens,
+    ask: (number) => server.inside_tile([doc.doc, doc.revision, number, head]),
+  }),
+  buildChoice: buildHeadChoice,
+});
+
+/* `state` is the alignment view's own; `act` holds {redraw, reveal, say, time, opened}. `of` says what can be looked
+   into: the place in the browser where the switch is remembered, the signal that something else is shown, what owns it,
+   its subject (see inside_tiles.js) with a choice of the person's, and the control of that choice. */
+function makeInside({ element, plot, overlay, state, act, of }) {
+  const tiles = makeInsideTiles(() => act.redraw());
   const card = buildInsideCard();
-  let isOn = remembered(INSIDE_KEY) === "1";
-  let head = null;
+  let isOn = remembered(of.memory) === "1";
+  let chosen = null;
   let frame = null; /* the frame the card is about */
   let timer = 0;
-  let shownDocument = null;
+  let owner = null;
 
   const toggle = h(
     "button",
@@ -49,24 +65,34 @@ function makeInside({ server, element, plot, overlay, state, act }) {
     icon("inside"),
     h("span", {}, "Look inside"),
   );
-  const choice = buildHeadChoice((value) => {
-    head = value;
+  const choice = of.buildChoice((value) => {
+    chosen = value;
     act.redraw();
   });
   plot.append(card.node);
-  on("document", () => {
+  on(of.signal, () => {
     frame = null;
     hide(true);
-    if (page.document?.doc === shownDocument) return;
-    shownDocument = page.document?.doc ?? null;
-    head = null; /* another model may have another head */
+    if (of.owner() === owner) return;
+    owner = of.owner();
+    chosen = null; /* what was chosen may not be there any more */
   });
+
+  /* The switch goes into the toolbar, the choice into the menu of the layers or, as a narrow page has none, below the
+     plot, which must be in its place by then. */
+  function attach(toolbar, menu) {
+    const place = () => (isNarrow() ? plot.after(choice.node) : menu.append(choice.node));
+    toolbar.layers.parentNode.before(toggle);
+    matchMedia(NARROW).addEventListener("change", place);
+    place();
+  }
 
   function set(value) {
     isOn = value;
-    remember(INSIDE_KEY, isOn ? "1" : "0");
+    remember(of.memory, isOn ? "1" : "0");
     toggle.setAttribute("aria-pressed", String(isOn));
     if (tiles.know.problem) tiles.clear();
+    if (!isOn) choice.node.hidden = true;
     hide(true);
     act.say(isOn ? "Look inside is on; comma and full stop step through the frames" : "Look inside is off");
     act.redraw();
@@ -83,7 +109,7 @@ function makeInside({ server, element, plot, overlay, state, act }) {
   function rows(doc, a, b) {
     if (!isOn) return [];
     if (note(a, b)) return [["inside", 28, 4]];
-    const count = idsInView({ a, b }, doc.tiers.tokens).length;
+    const count = idsInView({ a, b }, of.subject(doc, chosen).tokens).length;
     return INSIDE_KINDS[tiles.know.head].map((name) => [name, INSIDE_ROWS[name].height(count), 4]);
   }
 
@@ -91,8 +117,9 @@ function makeInside({ server, element, plot, overlay, state, act }) {
     delete element.dataset.inside;
     if (!isOn) return;
     const { a, b } = view;
-    if (b - a <= MOST_INSIDE + 1e-6) tiles.want(doc, a, b, head);
-    choice.show(tiles.know, head);
+    const subject = of.subject(doc, chosen);
+    if (b - a <= MOST_INSIDE + 1e-6) tiles.want(subject, a, b);
+    choice.show(tiles.know, chosen);
     if (view.rows.inside) {
       const text = note(a, b) || "Looking inside…";
       drawInsideNote(g, view, view.rows.inside, text);
@@ -106,19 +133,19 @@ function makeInside({ server, element, plot, overlay, state, act }) {
     g.clip();
     for (const name of names) drawInsideGround(g, view, view.rows[name], tiles);
     g.restore();
-    for (const name of names) drawClipped(g, view, name, doc);
+    for (const name of names) drawClipped(g, view, name, subject.tokens);
     const isWhole = tiles.between(a, Math.min(b, doc.duration)).every(({ span }) => span);
     const places = names.map((name) => `${name}:${view.rows[name].y}:${view.rows[name].h}`);
     if (isWhole) element.dataset.inside = `${tiles.know.head} ${places.join(" ")}`;
   }
 
-  function drawClipped(g, view, name, doc) {
+  function drawClipped(g, view, name, tokens) {
     const row = view.rows[name];
     g.save();
     g.beginPath();
     g.rect(0, row.y, view.x1, row.h); /* with the gutter, where the scale stands */
     g.clip();
-    INSIDE_ROWS[name].draw(g, view, row, tiles, doc);
+    INSIDE_ROWS[name].draw(g, view, row, tiles, tokens);
     g.restore();
     if (view.x0) label(g, view, name, INSIDE_ROWS[name].name);
     else drawInsideName(g, row, INSIDE_ROWS[name].name);
@@ -192,27 +219,35 @@ function makeInside({ server, element, plot, overlay, state, act }) {
   }
 
   const keys = { i: () => set(!isOn), ",": () => step(-1), ".": () => step(1) };
-  return { toggle, choice: choice.node, rows, draw, drawOverlay, hide, keys };
+  return { attach, rows, draw, drawOverlay, hide, keys };
 }
 
-/* Which head is looked at, where a model has two; it stands in the layers menu. */
-function buildHeadChoice(changed) {
-  const select = h("select", { class: "ts-select", "aria-label": "Head to look into" });
-  const node = h("label", { class: "ts-choice", hidden: true }, h("span", { class: "ts-grow" }, "Inside"), select);
+/* A choice of what is looked into; `options` are [value, text], "" being the usual one. */
+function buildInsideChoice(label, changed) {
+  const select = h("select", { class: "ts-select", "aria-label": label });
+  const node = h("label", { class: "ts-choice ts-inside-choice", hidden: true }, h("span", { class: "ts-grow" }, "Inside"), select);
   let shown = "";
   select.addEventListener("change", () => changed(select.value || null));
-  const show = ({ own, heads }, head) => {
-    const key = [own, ...heads, head].join();
+  function show(options, chosen) {
+    node.hidden = options.length < 2;
+    const key = JSON.stringify([options, chosen]);
     if (key === shown) return;
     shown = key;
-    const hasOther = own !== null && own !== "ctc" && heads.includes("ctc");
-    node.hidden = !hasOther;
     select.replaceChildren(
-      h("option", { value: "", selected: head === null }, `${HEAD_TEXTS[own]}, which heard it`),
-      ...(hasOther ? [h("option", { value: "ctc", selected: head === "ctc" }, "CTC, of the same tokens")] : []),
+      ...options.map(([value, text]) => h("option", { value, selected: value === (chosen ?? "") }, text)),
     );
-  };
+  }
   return { node, show };
+}
+
+/* Which head is looked at, where a model has two. */
+function buildHeadChoice(changed) {
+  const { node, show } = buildInsideChoice("Head to look into", changed);
+  function showHeads({ own, heads }, head) {
+    const hasOther = own !== null && own !== "ctc" && heads.includes("ctc");
+    show([["", `${HEAD_TEXTS[own]}, which heard it`], ...(hasOther ? [["ctc", "CTC, of the same tokens"]] : [])], head);
+  }
+  return { node, show: showHeads };
 }
 
 /* What is known of a frame, best tokens first. */

@@ -75,7 +75,8 @@ function icon(name) {
   return svg;
 }
 
-const isNarrow = () => matchMedia("(max-width: 640px)").matches;
+const NARROW = "(max-width: 640px)";
+const isNarrow = () => matchMedia(NARROW).matches;
 const isStill = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
 

@@ -34,7 +34,7 @@ function readingsCard({ root, element, get, of, pick, badge = null }) {
   const rank = h("th", { class: "ts-right ts-wide-only" });
   const body = h("tbody");
   const note = h("p", { class: "ts-dim" });
-  const advice = h("span", { class: "ts-dim ts-wide-only ts-small" }, "Pick one to see it on the tiers");
+  const advice = h("span", { class: "ts-dim ts-wide-only ts-small" }, "Pick one, by hand or with 1 to 9, to see it on the tiers");
   const table = h(
     "div",
     { class: "ts-scroll ts-tall-list" },
@@ -121,6 +121,16 @@ function readingsCard({ root, element, get, of, pick, badge = null }) {
       ),
     );
   }
+
+  /* A figure picks the reading of that number. */
+  table.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || !/^[1-9]$/.test(event.key)) return;
+    const input = body.children[Number(event.key) - 1]?.querySelector("input");
+    if (!input) return;
+    event.preventDefault();
+    input.focus();
+    input.click();
+  });
 
   body.addEventListener("click", (event) => {
     const input = event.target.closest("tr")?.querySelector("input");

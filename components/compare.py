@@ -18,9 +18,9 @@ import asr_core
 from components import messages, presets, wording
 from components.compare_charts import reliability_curve, timeline
 from components.compare_view import build_compare_view, value_of
+from components.comparing import Compared, CompareRequest
 from components.decoder_settings import DecoderChoice, build_decoder_settings, decoder_name, decoding_of, with_heads
 from components.documents import Document, UnknownDocumentError
-from components.jobs import CompareRequest
 from components.messages import build_messages, message
 from components.models import short_name
 from components.part import part
@@ -64,6 +64,11 @@ class Columns:
     @classmethod
     def sent(cls, model: str, *values: Any) -> Columns:
         return cls(model, values[:MOST], values[MOST : 2 * MOST])
+
+    def without(self, column: int) -> Columns:
+        """What follows a column moves up, and it goes to the end, where the page hides it."""
+        order = [*(i for i in range(MOST) if i != column), column]
+        return Columns(self.model, [self.models[i] for i in order], [self.decoders[i] for i in order])
 
     def source(self, column: int) -> str:
         """The model of a column."""
@@ -132,32 +137,52 @@ def compare(services: Services, document: str, columns: Columns, data: Any) -> I
     except asr_core.AsrError as error:
         yield refuse(str(error))
         return
-    made = []
+    names = names_of(services, request)
+    made: list[tuple[str, list[dict[str, Any]]]] = []
 
-    def finish(found: Document, transcripts: Sequence[asr_core.Transcript]) -> None:
-        names = names_of(services, request)
-        made.append(services.trials.add(found.id, [Column(*one) for one in zip(names, transcripts, strict=True)]))
+    def finish(found: Document, compared: Compared) -> None:
+        columns = [Column(names[i], transcript) for i, transcript in compared.transcripts.items()]
+        left_out = [name for i, name in enumerate(names) if i not in compared.transcripts]
+        made.append((services.trials.add(found.id, columns).id, about_stop(compared, left_out)))
 
     job = services.jobs.compare(request, finish)
     with closing(messages.followed(job)) as said:
         for now in said:
             yield CompareScreen(messages=messages.value("working", progress=now))
     state = job.state()
-    if state.stage == "done":
-        yield show(services, made[0].id)
-    elif state.stage == "failed":
+    if state.stage == "failed":
         yield CompareScreen(messages=messages.value("ready", message("error", state.error)))
+    elif made:
+        [(key, about)] = made
+        yield show(services, key, about)
     else:
-        yield CompareScreen(messages=messages.value("ready", message("info", "Stopped before all decoders were done.")))
+        text = "Stopped before there were two decoders to compare. Compare goes on where one was done."
+        yield CompareScreen(messages=messages.value("ready", message("info", text)))
 
 
-def show(services: Services, key: str) -> CompareScreen:
-    """A finished comparison."""
+def about_stop(compared: Compared, left_out: Sequence[str]) -> list[dict[str, Any]]:
+    """What is said of a comparison that was stopped; nothing of a whole one."""
+    if compared.heard is not None:
+        duration = next(iter(compared.transcripts.values())).duration
+        said = messages.stopped(compared.heard, duration)
+        return [message("info", f"{said} {_names(left_out)} had not begun." if left_out else said)]
+    if not left_out:
+        return []
+    verb = "was" if len(left_out) == 1 else "were"
+    return [message("info", f"Stopped before {_names(left_out)} {verb} done; Compare again goes on from here.")]
+
+
+def _names(names: Sequence[str]) -> str:
+    return " and ".join(f"“{name}”" for name in names)
+
+
+def show(services: Services, key: str, about: Sequence[dict[str, Any]] = ()) -> CompareScreen:
+    """A finished comparison, with messages about it."""
     trial = services.trials.get(key)
     document = services.documents.get(trial.document)
     warnings = dict.fromkeys(warning for column in trial.columns for warning in column.transcript.warnings)
     said = [message("warn", warning) for warning in warnings]
-    return CompareScreen(messages.value("result", *said), source_of(document), value_of(trial), document.id)
+    return CompareScreen(messages.value("result", *about, *said), source_of(document), value_of(trial), document.id)
 
 
 def draw_charts(services: Services, data: Any) -> tuple[Any, Any]:
@@ -218,8 +243,9 @@ def build_compare_tab(services: Services, tab: gr.Tab, model: gr.State, transcri
     source = part(
         "compare_source",
         {},
-        events=("opened", "compare", "preset", "new_audio", "adopt"),
+        events=("opened", "compare", "preset", "remove", "new_audio", "adopt"),
         presets=presets.offered(heads),
+        preset=first.key,
         columns=[LEAST, MOST],
         adopt="",
         elem_id="ts-compare-source",
@@ -249,7 +275,7 @@ def build_compare_tab(services: Services, tab: gr.Tab, model: gr.State, transcri
                 )
                 decoders.append(build_decoder_settings(services.language_models, first.columns[min(i, 1)]))
     with gr.Column(elem_id="ts-compare-result"):
-        view = build_compare_view(services.documents, services.trials)
+        view = build_compare_view(services.documents, services.trials, services.inside)
         part("compare_texts", elem_id="ts-compare-texts")
         with gr.Row(elem_classes="ts-columns"):
             with gr.Column():
@@ -310,12 +336,20 @@ def build_compare_tab(services: Services, tab: gr.Tab, model: gr.State, transcri
 
     def on_model(*sent: Any) -> tuple[Any, ...]:
         chosen = heads_of(services, Columns.sent(*sent))
-        return (gr.update(presets=presets.offered(chosen[0])), *map(with_heads, chosen))
+        return (gr.update(presets=presets.offered(chosen[0]), preset=""), *map(with_heads, chosen))
+
+    def on_remove(event: gr.EventData, *sent: Any) -> tuple[Any, ...]:
+        column = getattr(event, "column", None)
+        if column not in range(MOST):
+            return (gr.skip(),) * (2 * MOST)
+        left = Columns.sent(*sent).without(column)
+        updates = zip(left.decoders, heads_of(services, left), strict=True)
+        return (*left.models, *(gr.update(value=value, heads=list(heads)) for value, heads in updates))
 
     def on_preset(event: gr.EventData, *sent: Any) -> tuple[Any, ...]:
         columns = Columns.sent(*sent)
-        found = preset = presets.preset_of(getattr(event, "key", None), services.models.heads(columns.model))
-        if found is None:
+        preset = presets.preset_of(getattr(event, "key", None), services.models.heads(columns.model))
+        if preset is None:
             return (gr.skip(),) * 4
         return ("", "", *(gr.update(value=value) for value in preset.values))
 
@@ -329,6 +363,7 @@ def build_compare_tab(services: Services, tab: gr.Tab, model: gr.State, transcri
     source.new_audio(lambda: outputs_of(start_over()), None, outputs, **quick)
     source.adopt(on_adopt, transcribed, outputs, **quick)
     source.preset(on_preset, settings, [*models[:2], *decoders[:2]], trigger_mode="always_last", **quick)
+    source.remove(on_remove, settings, [*models, *decoders], **quick)
     source.opened(on_open, [document, transcribed, *settings], [*outputs, *decoders], **quick)
     # An update that comes before the tab has been opened would make Gradio forget what the parts were made with, so
     # these two only tell the page, whose parts ask in turn if they are there.

@@ -29,19 +29,12 @@ def data_of(trial: Trial, document: Document, known: Any = None) -> dict[str, An
     """
     comparison = trial.comparison
     return {
-        "id": trial.id,
-        "revision": trial.revision,
         **columns_of_audio(document, known),
+        **judged_of(trial),
         "columns": [_column(column) for column in trial.columns],
         "partners": [[list(pair) for pair in pairs] for pairs in comparison.partners],
         "moved": trial.moved,
-        "normalization": {
-            "case": trial.normalization.ignore_case,
-            "punctuation": trial.normalization.ignore_punctuation,
-        },
         "differences": differences_of(trial),
-        "tally": tally_of(trial),
-        "reference": measured(trial),
         "summaries": [
             {
                 "words": one.words,
@@ -55,9 +48,22 @@ def data_of(trial: Trial, document: Document, known: Any = None) -> dict[str, An
     }
 
 
+def judged_of(trial: Trial) -> dict[str, Any]:
+    """What the person says about a comparison, and what follows from it; picks by position of the difference."""
+    how = trial.normalization
+    return {
+        "id": trial.id,
+        "revision": trial.revision,
+        "normalization": {"case": how.ignore_case, "punctuation": how.ignore_punctuation},
+        "picks": {str(i): choice for i, choice in trial.judged.items()},
+        "tally": tally_of(trial),
+        "reference": measured(trial),
+    }
+
+
 def differences_of(trial: Trial) -> list[dict[str, Any]]:
     """The rows of the table, in order of time."""
-    comparison, judged = trial.comparison, trial.judged
+    comparison = trial.comparison
     slots = Slots(comparison)
     return [
         {
@@ -70,9 +76,8 @@ def differences_of(trial: Trial) -> list[dict[str, Any]]:
             "shifts": [None if shift is None else round(shift, 6) for shift in one.shifts],
             "shift": None if one.shift is None else round(one.shift, 6),
             "slots": list(slots.of(one)),
-            "pick": judged.get(i),
         }
-        for i, one in enumerate(comparison.differences)
+        for one in comparison.differences
     ]
 
 

@@ -1,4 +1,4 @@
-"""A comparison as one HTML file that needs nothing else: no script, no network, pictures as SVG inside it.
+"""A comparison as one HTML file that needs nothing else: no script, no network, pictures inside it.
 
 Whatever a person, a file or a model says goes through `html.escape`; the file also forbids scripts and requests itself.
 """
@@ -24,8 +24,9 @@ LINES = ("solid", "dashed", "dotted", "double")
 STYLE = """
 body{font:15px/1.5 system-ui,sans-serif;color:#16202b;background:#fff;max-width:1180px;margin:32px auto;padding:0 24px}
 h1{font-size:22px}h2{font-size:16px;margin:28px 0 8px}table{border-collapse:collapse;font-size:14px;width:100%}
-th{font-weight:400;color:#5f6a78;text-align:left}td,th{padding:5px 10px 5px 0;border-bottom:1px solid #dce0e6}
-.n{text-align:right;font-family:ui-monospace,monospace;white-space:nowrap}bdi{unicode-bidi:isolate}
+th{font-weight:400;color:#5f6a78;text-align:left;vertical-align:bottom}
+td,th{padding:5px 10px 5px 0;border-bottom:1px solid #dce0e6}
+.n{text-align:right}td.n{font-family:ui-monospace,monospace;white-space:nowrap}bdi{unicode-bidi:isolate}
 .id{display:inline-block;width:20px;text-align:center;border-radius:4px;color:#fff;font-weight:700;font-size:12px}
 .text{overflow-wrap:anywhere}.dim{color:#5f6a78}svg{display:block;width:100%;height:auto;margin:4px 0 12px}
 @media(max-width:640px){body{padding:0 12px}table{display:block;overflow-x:auto}}
@@ -35,7 +36,7 @@ th{font-weight:400;color:#5f6a78;text-align:left}td,th{padding:5px 10px 5px 0;bo
 def report_of(trial: Trial, document: Document) -> str:
     """The whole file."""
     name = escape(document.name)
-    policy = "default-src 'none'; style-src 'unsafe-inline'"
+    policy = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
     body = "\n".join(
         (
             f"<h1>{name}</h1>",
@@ -49,7 +50,7 @@ def report_of(trial: Trial, document: Document) -> str:
             _differences(trial),
             _picks(trial),
             "<h2>Where they differ</h2>",
-            *pictures(trial, document.audio, COLOURS),
+            *pictures(trial, document, COLOURS),
         )
     )
     colours = "".join(f".{letter}{{background:{colour}}}" for letter, colour in zip(LETTERS, COLOURS, strict=True))
@@ -75,7 +76,10 @@ def _said(text: str) -> str:
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[tuple[str, bool]]]) -> str:
     """Cells are (markup, whether it is a figure)."""
-    cells = "".join(f"<th>{name}</th>" for name in head)
+    figures = [figure for _, figure in rows[0]] if rows else [False] * len(head)
+    cells = "".join(
+        f'<th class="n">{n}</th>' if figure else f"<th>{n}</th>" for n, figure in zip(head, figures, strict=True)
+    )
     lines = (
         "".join(f'<td class="n">{cell}</td>' if figure else f"<td>{cell}</td>" for cell, figure in row) for row in rows
     )
@@ -142,6 +146,8 @@ def _texts(trial: Trial) -> Iterator[str]:
 
 
 def _differences(trial: Trial) -> str:
+    if not trial.comparison.differences:
+        return '<p class="dim">None.</p>'
     rows = []
     for i, one in enumerate(trial.comparison.differences):
         row = [(f"{one.at:.2f}", True), (what_of(one), False)]

@@ -12,10 +12,11 @@ import gradio as gr
 import asr_core
 from asr_core import judging
 from components.align_view import items, tile_of
-from components.compare_data import data_of, moments_of
+from components.compare_data import data_of, judged_of, moments_of
 from components.compare_export import save
 from components.compare_reference import normalization_of, reference_of
 from components.documents import Document, Documents, UnknownDocumentError
+from components.inside import Inside, Subject
 from components.part import part
 from components.trials import Trial, Trials, UnknownTrialError
 
@@ -25,8 +26,8 @@ MOST_MOVED = 5.0
 Known = (UnknownTrialError, UnknownDocumentError, asr_core.AsrError)
 
 
-def build_compare_view(documents: Documents, trials: Trials) -> gr.HTML:
-    """The view; its value is `value_of(trial)`, or None for nothing. Event: "shown" {id, revision, dark}."""
+def build_compare_view(documents: Documents, trials: Trials, inside: Inside) -> gr.HTML:
+    """The view; its value is `value_of(trial)`, or None for nothing. Event: "shown" {id, dark}."""
 
     def load_comparison(request: Any) -> dict[str, Any]:
         key, known = items(request, 2)
@@ -38,7 +39,8 @@ def build_compare_view(documents: Documents, trials: Trials) -> gr.HTML:
         def work() -> dict[str, Any]:
             trial = trials.get(key)
             document = _document(documents, trial)
-            return data_of(trials.update(trial.id, **changes_of(trial, change)), document, known)
+            changed = trials.update(trial.id, **changes_of(trial, change))
+            return judged_of(changed) if changed.compares_as(trial) else data_of(changed, document, known)
 
         return answered(work)
 
@@ -49,6 +51,19 @@ def build_compare_view(documents: Documents, trials: Trials) -> gr.HTML:
         except UnknownDocumentError:
             return None
         return tile_of(document, *frame)
+
+    def inside_tile(request: Any) -> dict[str, Any] | None:
+        key, column, picked, number = items(request, 4)
+
+        def work() -> dict[str, Any] | None:
+            trial = trials.get(key)
+            if not _is_position(column, len(trial.columns)) or trial.columns[column].picked != picked:
+                return None
+            one = trial.columns[column]
+            document = _document(documents, trial)
+            return inside.look(Subject((trial.id, column), picked, document, one.shown, one.transcript), number)
+
+        return answered(work)
 
     def list_moments(request: Any) -> dict[str, Any]:
         (key,) = items(request, 1)
@@ -72,12 +87,19 @@ def build_compare_view(documents: Documents, trials: Trials) -> gr.HTML:
     return part(
         "compare_view",
         events=("shown",),
-        server_functions=(load_comparison, change_comparison, spectrogram_tile, list_moments, save_comparison),
+        server_functions=(
+            load_comparison,
+            change_comparison,
+            spectrogram_tile,
+            inside_tile,
+            list_moments,
+            save_comparison,
+        ),
         elem_id="ts-compare-view",
     )
 
 
-def answered(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+def answered(work: Callable[[], dict[str, Any] | None]) -> dict[str, Any] | None:
     """An answer to the page, or {error}: a server function that raises could not say why."""
     try:
         return work()

@@ -6,7 +6,8 @@ import base64
 import logging
 import threading
 from collections import OrderedDict
-from dataclasses import replace
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -29,6 +30,24 @@ LONGEST_PIECE = 90.0
 LONGEST_TEXT = 40
 #: Stands for a probability of 1, and for 1 / NATS nats.
 FULL, NATS = 65_535, 4_096
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A transcript to look into.
+
+    Args:
+        owner, version: what it belongs to; of an owner only one version is kept.
+        document: whose sound it is.
+        shown: the transcript; it may be another reading than the best.
+        best: the best reading, which knows its model and its duration.
+    """
+
+    owner: Hashable
+    version: int
+    document: Document
+    shown: asr_core.Transcript
+    best: asr_core.Transcript
 
 
 class Inside:
@@ -57,12 +76,19 @@ class Inside:
         except UnknownDocumentError as error:
             return {"error": str(error)}
         is_known = _is_count(revision) and revision == document.revision
-        if not (is_known and _is_count(number)) or document.audio is None or document.shown is None:
+        if not is_known or document.audio is None or document.shown is None:
             return None
-        if number * SPAN >= document.audio.duration or not (head is None or isinstance(head, str)):
+        subject = Subject(document.id, document.revision, document, document.shown, document.transcript)
+        return self.look(subject, number, head)
+
+    def look(self, subject: Subject, number: Any, head: Any = None) -> dict[str, Any] | None:
+        """The scores of one span of a transcript; arguments and answer as those of `tile`."""
+        if not _is_count(number) or number * SPAN >= subject.document.audio.duration:
+            return None
+        if not (head is None or isinstance(head, str)):
             return None
         try:
-            return self._span(document, number, head)
+            return self._span(subject, number, head)
         except asr_core.AsrError as error:
             return {"error": str(error)}
         except Exception as error:  # a bug; the page says so and lives on
@@ -72,21 +98,24 @@ class Inside:
     def __len__(self) -> int:
         return len(self._spans)
 
-    def _span(self, document: Document, number: int, head: str | None) -> dict[str, Any]:
-        name = (document.id, document.revision, number, head)
+    def _span(self, subject: Subject, number: int, head: str | None) -> dict[str, Any]:
+        name = (subject.owner, subject.version, number, head)
         if (found := self._find(name)) is not None:
             return found
         with self._at_work:
             if (found := self._find(name)) is not None:  # another page has asked for the same
                 return found
-            made = self._look(document, number, head)
+            made = self._look(subject, number, head)
+            self._keep(subject, name, made)
+        return made
+
+    def _keep(self, subject: Subject, name: tuple[Any, ...], made: dict[str, Any]) -> None:
         with self._lock:
-            for old in [old for old in self._spans if old[0] == document.id and old[1] != document.revision]:
+            for old in [old for old in self._spans if old[0] == subject.owner and old[1] != subject.version]:
                 del self._spans[old]
             self._spans[name] = made
             while len(self._spans) > self._kept:
                 self._spans.popitem(last=False)
-        return made
 
     def _find(self, name: tuple[Any, ...]) -> dict[str, Any] | None:
         with self._lock:
@@ -95,9 +124,9 @@ class Inside:
                 self._spans.move_to_end(name)
             return found
 
-    def _look(self, document: Document, number: int, head: str | None) -> dict[str, Any]:
-        best = document.transcript
-        transcript = replace(document.shown, duration=best.duration)  # other readings do not know it
+    def _look(self, subject: Subject, number: int, head: str | None) -> dict[str, Any]:
+        best = subject.best
+        transcript = replace(subject.shown, duration=best.duration)  # other readings do not know it
         recognizer = self._model(best.model)
         heads = recognizer.info.heads
         if not heads:
@@ -109,7 +138,7 @@ class Inside:
         start, end = number * SPAN, min((number + 1) * SPAN, transcript.duration)
         if end <= start:  # a recording that was stopped before
             return {**answer, "frames": 0}
-        return {**answer, **packed(self._scores(document, recognizer, transcript, start, end), recognizer)}
+        return {**answer, **packed(self._scores(subject.document, recognizer, transcript, start, end), recognizer)}
 
     def _model(self, source: str | None) -> asr_core.Recognizer:
         """The model of a transcript. A look never fetches one, and a transcript from a file can name any."""

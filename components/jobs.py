@@ -6,12 +6,13 @@ import logging
 import secrets
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import asr_core
 from asr_core.decoding.options import Decoding
+from components.comparing import CompareRequest, Comparing, Finish, prepare_fusion
 from components.documents import Document, Documents, Sound, UnknownDocumentError, read_sound
 from components.models import Models
 from components.wording import too_long
@@ -36,19 +37,6 @@ class Request:
     segmentation: asr_core.Segmentation
     channel: int | None = None
     resume: bool = False
-
-
-@dataclass(frozen=True)
-class CompareRequest:
-    """One recording through several decoders.
-
-    Args:
-        columns: the model and the settings of each.
-    """
-
-    document: str
-    columns: tuple[tuple[str, Decoding], ...]
-    segmentation: asr_core.Segmentation
 
 
 @dataclass(frozen=True)
@@ -137,20 +125,15 @@ class Jobs:
 
     def __init__(self, documents: Documents, models: Models, max_minutes: float) -> None:
         self._documents, self._models, self._max_minutes = documents, models, max_minutes
+        self._comparing = Comparing(models, self._read)
         self._running: dict[str, Job] = {}
 
     def transcribe(self, request: Request) -> Job:
         """Start a transcription; its result goes into the recording's document."""
         return self._start(lambda job: self._transcribe(request, job))
 
-    def compare(
-        self, request: CompareRequest, finish: Callable[[Document, Sequence[asr_core.Transcript]], None]
-    ) -> Job:
-        """Start a comparison.
-
-        Args:
-            finish: called with the recording and a transcript for each column, before the job is over.
-        """
+    def compare(self, request: CompareRequest, finish: Finish) -> Job:
+        """Start a comparison; it is stopped where there is too little to compare."""
         return self._start(lambda job: self._compare(request, finish, job))
 
     def run(self, work: Callable[[Job], None]) -> Job:
@@ -190,7 +173,7 @@ class Jobs:
 
     def _transcribe(self, request: Request, job: Job) -> None:
         recognizer = self._models.get(request.model, job.on_progress)
-        _prepare_fusion(request.decoding, job, recognizer)
+        prepare_fusion(request.decoding, job, recognizer)
         document, sound = self._read(request.document, request.channel, recognizer.info.sample_rate, job)
         self._listen(request, job, recognizer, document, sound)
 
@@ -204,36 +187,10 @@ class Jobs:
         sound = read_sound(document, sample_rate=sample_rate, channel=channel, max_seconds=limit)
         return self._documents.prepare(document.id, sound), sound
 
-    def _compare(
-        self,
-        request: CompareRequest,
-        finish: Callable[[Document, Sequence[asr_core.Transcript]], None],
-        job: Job,
-    ) -> None:
-        """Each model hears the recording once, for all columns that use it."""
-        found: dict[int, asr_core.Transcript] = {}
+    def _compare(self, request: CompareRequest, finish: Finish, job: Job) -> None:
         audio = self._documents.get(request.document).audio
-        document, sound = None, None
-        for model in dict.fromkeys(model for model, _ in request.columns):
-            recognizer = self._models.get(model, job.on_progress)
-            mine = [i for i, (one, _) in enumerate(request.columns) if one == model]
-            decodings = [request.columns[i][1] for i in mine]
-            for decoding in decodings:
-                _prepare_fusion(decoding, job, recognizer)
-            if sound is None:  # of the channel that has been opened in Transcribe
-                channel = None if audio is None else audio.channel
-                document, sound = self._read(request.document, channel, recognizer.info.sample_rate, job)
-            transcripts = recognizer.decode_all(
-                sound.samples,
-                decodings,
-                sample_rate=sound.sample_rate,
-                segmentation=request.segmentation,
-                on_progress=job.on_progress,
-                cancel=job.cancelled,
-            )
-            found.update(zip(mine, transcripts, strict=True))
-        finish(document, [replace(found[i], warnings=sound.warnings) for i in range(len(request.columns))])
-        job.report("done")
+        channel = None if audio is None else audio.channel  # the one that has been opened in Transcribe
+        self._comparing.work(request, channel, finish, job)
 
     def _listen(
         self, request: Request, job: Job, recognizer: asr_core.Recognizer, document: Document, sound: Sound
@@ -260,17 +217,6 @@ class Jobs:
         self._documents.update(document.id, transcript=transcript, picked=0, seconds=seconds, stopped=stopped)
         state = job.state()
         job.report("done" if stopped is None else "stopped", state.done, state.total)
-
-
-def _prepare_fusion(decoding: Decoding, job: Job, recognizer: asr_core.Recognizer) -> None:
-    """Bring the language model over to the tokens of this model, which keeps it for the next time.
-
-    It can take a while, and it can fail: then it does so before anything of an earlier result has changed.
-    """
-    fusion = decoding.fusion
-    if fusion is not None and fusion.lm is not None:
-        job.report("fuse")
-        fusion.lm.automaton(len(recognizer.vocabulary))
 
 
 def _continues(document: Document, request: Request, recognizer: asr_core.Recognizer) -> bool:

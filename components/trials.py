@@ -90,6 +90,17 @@ class Trial:
     def comparison(self) -> Comparison:
         return asr_core.compare([column.shown for column in self.columns], moved=self.moved)
 
+    def compares_as(self, other: Trial) -> bool:
+        """Whether both have the same words and differences."""
+        return self.columns == other.columns and self.moved == other.moved
+
+    def changed(self, **changes: Any) -> Trial:
+        """With other fields, one revision on."""
+        trial = replace(self, revision=self.revision + 1, **changes)
+        if trial.compares_as(self) and "comparison" in vars(self):
+            vars(trial)["comparison"] = self.comparison  # seconds of work where the recording is long
+        return trial
+
     @cached_property
     def judged(self) -> dict[int, int]:
         """The picks by position of the difference."""
@@ -128,8 +139,7 @@ class Trials:
     def update(self, key: Any, **changes: Any) -> Trial:
         """Replace fields of a comparison; its revision goes up. Raises UnknownTrialError."""
         with self._lock:
-            before = self._get(key)
-            trial = replace(before, revision=before.revision + 1, **changes)
+            trial = self._get(key).changed(**changes)
             self._trials[trial.id] = trial
         return trial
 

@@ -67,6 +67,12 @@ def rows(page: Page, kind: str = "") -> Locator:
 
 
 WORDS = ":not([data-kind=boundary])"
+UNHEARD = re.compile("ts-unheard")
+
+
+def wait_heard(row: Locator) -> None:
+    """Wait until the span of a difference has been played to its end: before that it cannot be judged."""
+    expect(row).not_to_have_class(UNHEARD)
 
 
 def test_marked_words_are_the_word_rows_of_the_table(page: Page, heard: asr_core.Comparison) -> None:
@@ -172,12 +178,21 @@ def test_keys_go_to_differences_and_pick(page: Page, heard: asr_core.Comparison)
     page.locator("#ts-compare-view .ts-align").focus()
     page.keyboard.press("n")
     expect(rows(page).nth(0)).to_have_class(re.compile("ts-selected"))
+    wait_heard(rows(page).nth(0))
     page.keyboard.press("2")
     expect(rows(page).nth(0).locator("[data-pick='1']")).to_have_attribute("aria-pressed", "true")
     page.keyboard.press("n")
+    wait_heard(rows(page).nth(1))
     page.keyboard.press("0")
     expect(rows(page).nth(1).locator("[data-pick='-1']")).to_have_attribute("aria-pressed", "true")
-    rows(page, WORDS).first.locator("[data-pick='1']").click()
+    word = rows(page, WORDS).first
+    expect(word).to_have_class(UNHEARD)
+    word.locator("[data-pick='1']").click()
+    expect(page.locator("#ts-compare-view .ts-status")).to_contain_text("Hear it to the end, then pick")
+    wait_heard(word)
+    expect(word.locator("[data-pick='1']")).to_have_attribute("aria-pressed", "false")
+    word.locator("[data-pick='1']").click()
+    expect(word.locator("[data-pick='1']")).to_be_focused()
     picks = page.locator("#ts-compare-picks")
     expect(picks).to_contain_text(f"{len(heard.differences) - 3} left. Too few yet to call a winner.")
     with page.expect_download() as download:
@@ -226,9 +241,50 @@ def test_four_decoders_and_the_recording_of_transcribe(page: Page, view) -> None
     expect(page.locator("#ts-compare-source .ts-name")).to_have_text("meeting-date.flac")
     for _ in range(2):
         page.get_by_role("button", name="Add a decoder").click()
+    expect(page.get_by_label("Preset")).to_have_value("")
     compare(page)
-    expect(page.locator("#ts-compare-texts .ts-card")).to_have_count(4)
+    names = page.locator("#ts-compare-texts h2")
+    expect(names).to_have_text(["Greedy, TDT", "Beam 5, TDT", "Beam 5, TDT", "Beam 5, TDT"])
     expect(page.locator("#ts-compare-glance .ts-compare-speed tr")).to_have_count(4)
+    page.get_by_role("button", name="Decoders").click()
+    page.locator("#ts-compare-D").get_by_label("Head").select_option("ctc")
+    page.get_by_role("button", name="Remove decoder A").click()
+    page.get_by_role("button", name="Remove decoder B").click()
+    expect(page.locator("#ts-compare-B").get_by_label("Head")).to_have_value("ctc")
+    expect(page.get_by_role("button", name="Remove decoder A")).to_be_hidden()
+    button(page).click()
+    expect(names).to_have_text(["Beam 5, TDT", "Beam 5, CTC"], timeout=60_000)
+
+
+def test_a_preset_that_is_changed_is_no_preset(page: Page) -> None:
+    open_tab(page)
+    preset = page.get_by_label("Preset")
+    expect(preset).to_have_value("beam")
+    page.locator("#ts-compare-B").get_by_label("Beam size").fill("4")
+    expect(preset.locator("option:checked")).to_have_text("Custom")
+    preset.focus()
+    preset.select_option("beam")
+    expect(page.locator("#ts-compare-B").get_by_label("Beam size")).to_have_value("5")
+    page.locator("#ts-compare-B").get_by_label("Head").select_option("ctc")
+    expect(preset.locator("option:checked")).to_have_text("Custom")
+
+
+def test_any_decoder_can_be_looked_into(page: Page, demo: asr_core.Recognizer) -> None:
+    open_tab(page)
+    view = compare(page, "TDT vs CTC")
+    page.locator("#ts-compare-view .ts-inside-toggle").click()
+    expect(view).to_have_attribute("data-inside", re.compile("^tdt blank:.* entropy:.* duration:"))
+    page.locator("#ts-compare-view").get_by_role("button", name="Layers").click()
+    page.get_by_label("Decoder to look into").select_option("1")
+    expect(view).to_have_attribute("data-inside", re.compile("^ctc blank:.* entropy:.* heard:"))
+    page.locator("#ts-compare-view .ts-status").click()
+    page.locator("#ts-compare-view .ts-align").focus()
+    page.keyboard.press(".")
+    card = page.locator("#ts-compare-view .ts-inside-card")
+    expect(card).to_contain_text("frame 0")
+    of_ctc = demo.transcribe(SAMPLES / NAME, decoding=asr_core.Greedy(head="ctc"))
+    scores = demo.inspect(SAMPLES / NAME, of_ctc, 0, 1)
+    expect(card.locator(".ts-inside-top li").first).to_contain_text(f"{scores.top_probs[0, 0]:.3f}")
 
 
 def test_beam_with_a_language_model_asks_for_the_file(page: Page) -> None:
@@ -312,7 +368,15 @@ def test_a_narrow_window_holds_the_comparison(app: str, browser: Browser) -> Non
     page.goto(app)
     expect(page.locator("#ts-model input")).to_have_value(re.compile("demo", re.I))
     open_tab(page)
-    compare(page)
+    compare(page, "TDT vs CTC")
     page.wait_for_timeout(500)
     assert page.evaluate("document.documentElement.scrollWidth") <= 420
+    table = page.locator("#ts-compare-table .ts-scroll")
+    assert table.evaluate("box => box.scrollWidth <= box.clientWidth")
+    for box in (one.bounding_box() for one in rows(page).first.locator("[data-pick]").all()):
+        assert box["x"] >= 0 and box["x"] + box["width"] <= 420 and box["height"] >= 40
+    page.locator("#ts-compare-view .ts-inside-toggle").click()
+    choice = page.get_by_label("Decoder to look into")
+    choice.select_option("1")
+    expect(page.locator("#ts-compare-view [data-inside]").first).to_have_attribute("data-inside", re.compile("^ctc "))
     context.close()

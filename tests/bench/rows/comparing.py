@@ -19,7 +19,7 @@ import asr_core
 from tests.bench.table import Line
 
 TOKENS, COLUMNS, SECONDS, RATE = 12_000, 4, 3600.0, 16_000
-FRAMES, SPAN = 60, 10.0
+FRAMES, SPAN = 120, 10.0
 VIEW = "#ts-compare-view [data-ready], #ts-compare-view[data-ready]"
 
 
@@ -31,13 +31,13 @@ def rows() -> Iterator[Line]:
     size = f"{TOKENS:,} tokens x {COLUMNS}"
     yield Line(f"Compare, {size}: first drawing", f"{first:.0f} ms", figure=first, unit="ms", target=800, at_most=True)
     usual, slow = median(frames), sorted(frames)[int(0.95 * len(frames))]
-    note = f"median of {len(frames)} frames of panning at {SPAN:g} s; 95 % took less than {slow:.1f} ms"
+    note = f"95th percentile of {len(frames)} frames of panning and zooming around {SPAN:g} s; median {usual:.1f} ms"
     what = f"Compare, {size}: a frame"
-    yield Line(what, f"{usual:.1f} ms", figure=usual, unit="ms", target=16, at_most=True, note=note)
+    yield Line(what, f"{slow:.1f} ms", figure=slow, unit="ms", target=16, at_most=True, note=note)
 
 
 def _frames(page: Page) -> list[float]:
-    """Zoom to the span, then pan; the painting of each frame."""
+    """Zoom to the span, then pan, and zoom in and out; the painting of each frame."""
     view = page.locator(VIEW).first
 
     def span() -> float:
@@ -54,7 +54,10 @@ def _frames(page: Page) -> list[float]:
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 100)
     frames = []
     for i in range(FRAMES):
-        page.mouse.wheel(0, 60 if i % 3 else -40)
+        if i % 10 in (0, 1):
+            page.keyboard.press("-" if i % 10 else "+")
+        else:
+            page.mouse.wheel(0, 60 if i % 3 else -40)
         page.wait_for_timeout(50)
         frames.append(float(view.get_attribute("data-draw")))
     return frames
