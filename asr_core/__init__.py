@@ -34,10 +34,12 @@ from asr_core.progress import Progress
 from asr_core.recognizer import Recognizer
 from asr_core.segmentation import Segmentation
 from asr_core.streaming import Stream, StreamUpdate, StreamWindow
+from asr_core.whisper.attention import Attention
 from asr_core.wording import resegment
 
 __all__ = [
     "AsrError",
+    "Attention",
     "AudioError",
     "AudioInfo",
     "AudioWarning",

@@ -228,6 +228,7 @@ parts.decoder = ({ root, props, server, upload, watch }) => {
 
   function headNote(heads) {
     if (!heads.length) return "";
+    if (heads[0] === "whisper") return "Whisper has no heads: its decoder writes the text, so CTC and fusion do not apply.";
     if (heads.length === 1) return "The only head of this model.";
     const others = heads.filter((one) => one !== chosen.head).map((one) => headNames[one]);
     return `This model also has ${others.join(" and ")}.`;

@@ -11,6 +11,7 @@ const KEPT_SPANS = 16;
 function readSpan(answer) {
   const frames = answer.frames;
   if (!frames) return { frames, first: 0, texts: {} };
+  if (answer.weights !== undefined) return readAttention(answer);
   return {
     ...answer,
     blank: new Uint16Array(fromBase64(answer.blank)),

@@ -6,7 +6,7 @@
    note says. */
 
 const MOST_INSIDE = 60; /* seconds of a view that is asked for */
-const HEAD_TEXTS = { tdt: "TDT", rnnt: "RNN-T", ctc: "CTC" };
+const HEAD_TEXTS = { tdt: "TDT", rnnt: "RNN-T", ctc: "CTC", whisper: "Whisper’s decoder" };
 
 /* A browser may refuse to remember. */
 function remembered(key) {
@@ -109,7 +109,9 @@ function makeInside({ element, plot, overlay, state, act, of }) {
   function rows(doc, a, b) {
     if (!isOn) return [];
     if (note(a, b)) return [["inside", 28, 4]];
-    const count = idsInView({ a, b }, of.subject(doc, chosen).tokens).length;
+    const { tokens } = of.subject(doc, chosen);
+    const [first, last] = visibleRange(tokens, a, b);
+    const count = tiles.know.head === "whisper" ? last - first : idsInView({ a, b }, tokens).length;
     return INSIDE_KINDS[tiles.know.head].map((name) => [name, INSIDE_ROWS[name].height(count), 4]);
   }
 
@@ -277,6 +279,10 @@ function frameFacts({ span, i, start }) {
 }
 
 function spokenFrame(frame) {
+  if (frame.span.weights) {
+    const { time, given } = attentionFacts(frame);
+    return `${time}: ${given.map(({ text, share }) => `${text} ${share.toFixed(2)}`).join(", ")}`;
+  }
   const { time, skipped, top, entropy, durations, duration } = frameFacts(frame);
   if (skipped) return `${time}, skipped by TDT`;
   const best = top.map(({ text, share }) => `${text} ${share.toFixed(2)}`).join(", ");
@@ -296,10 +302,12 @@ function buildInsideCard() {
   const bar = (share) => h("span", { class: "ts-inside-bar" }, h("i", { style: `width:${(100 * share).toFixed(1)}%` }));
 
   function show(frame) {
-    const facts = frameFacts(frame);
+    const isAttention = Boolean(frame.span.weights);
+    const facts = isAttention ? attentionFacts(frame) : frameFacts(frame);
     time.textContent = facts.time;
     number.textContent = `frame ${facts.number}`;
-    if (facts.skipped) body.replaceChildren(h("p", { class: "ts-dim" }, "skipped by TDT"));
+    if (isAttention) body.replaceChildren(h("p", { class: "ts-dim" }, "Tokens that look here, of their most"), listTop({ top: facts.given }));
+    else if (facts.skipped) body.replaceChildren(h("p", { class: "ts-dim" }, "skipped by TDT"));
     else body.replaceChildren(listTop(facts), listFacts(facts), ...listDurations(facts));
     node.hidden = false;
   }

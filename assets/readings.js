@@ -81,12 +81,11 @@ function readingsCard({ root, element, get, of, pick, badge = null }) {
       return;
     }
     if (!card.isConnected) root.append(card);
-    const { items, exponent, picked, note: said } = readings;
+    const { items, exponent, per, picked, note: said } = readings;
     const isList = items.length > 1;
     count.textContent = isList ? `${items.length}-best list` : "";
     rank.textContent = exponent === 1 ? "Per token" : "Ranked by";
-    const power = exponent === 1 ? "" : ` to the power of ${exponent}`;
-    rank.title = `The score divided by (tokens + 1)${power}. The list is in this order.`;
+    rank.title = `The score divided by ${per}. The list is in this order.`;
     note.textContent = said;
     note.parentNode.hidden = !said;
     table.hidden = advice.hidden = !isList;

@@ -62,8 +62,9 @@ def model_facts(recognizer: asr_core.Recognizer) -> list[dict[str, Any]]:
     """Name and value of what the configuration says."""
     info, config = recognizer.info, recognizer.config
     encoder = config.encoder
+    heads = " and ".join(HEAD_NAMES[head] for head in info.heads)
     rows = [
-        _fact("Kind", f"FastConformer, {' and '.join(HEAD_NAMES[head] for head in info.heads)}"),
+        _fact("Kind", "Whisper, encoder and decoder" if info.kind == "whisper" else f"FastConformer, {heads}"),
         _fact("Parameters", amount(info.parameters or 0), mono=True),
         _fact("Encoder", f"{encoder.layers} layers, width {encoder.width}"),
     ]

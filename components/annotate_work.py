@@ -21,7 +21,7 @@ from components import documents as recordings
 from components import messages
 from components.annotate_desk import allowed_model
 from components.annotations import SAMPLE_RATE, document_of
-from components.decoder_settings import decoder_name
+from components.decoder_settings import HEADS, decoder_name
 from components.documents import read_sound
 from components.jobs import Job
 from components.models import short_name
@@ -174,7 +174,7 @@ class Given:
 def decoders_of(heads: tuple[str, ...]) -> list[tuple[str, str]]:
     """(value, name) of the decoders that a model with these heads can be run with."""
     kinds = [("greedy", "Greedy"), ("beam", f"Beam {BEAM}")]
-    listed = [(f"{kind} {head}", f"{name}, {head.upper()}") for head in heads for kind, name in kinds]
+    listed = [(f"{kind} {head}", f"{name}, {HEADS[head]}") for head in heads for kind, name in kinds]
     return [*(listed or kinds), *([("maes", f"MAES {BEAM}")] if set(heads) & {"tdt", "rnnt"} else [])]
 
 
@@ -183,6 +183,7 @@ def decoding_of(decoder: str) -> asr_core.Greedy | asr_core.Beam | asr_core.Maes
     kind, _, head = decoder.partition(" ")
     if kind == "maes":
         return asr_core.Maes(size=BEAM)
+    head = "" if head == "whisper" else head
     return asr_core.Beam(size=BEAM, head=head or None) if kind == "beam" else asr_core.Greedy(head=head or None)
 
 

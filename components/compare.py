@@ -351,7 +351,8 @@ def build_compare_tab(services: Services, tab: gr.Tab, model: gr.State, transcri
         preset = presets.preset_of(getattr(event, "key", None), services.models.heads(columns.model))
         if preset is None:
             return (gr.skip(),) * 4
-        return ("", "", *(gr.update(value=value) for value in preset.values))
+        heads = (list(services.models.heads(source or columns.model)) for source in preset.models)
+        return (*preset.models, *(gr.update(value=v, heads=h) for v, h in zip(preset.values, heads, strict=True)))
 
     def on_shown(event: gr.EventData) -> tuple[Any, Any]:
         return draw_charts(services, event)

@@ -7,7 +7,7 @@ the same table, so that nothing is said twice. A page may have several decoders,
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 import gradio as gr
@@ -21,7 +21,8 @@ from components.part import part
 from components.phrases import parse_phrases
 from components.uploads import uploaded_file
 
-HEADS = {"tdt": "TDT", "rnnt": "RNN-T", "ctc": "CTC"}
+#: Names of the heads. A Whisper model has none; here its decoder stands for one, so that the controls know what fits.
+HEADS = {"tdt": "TDT", "rnnt": "RNN-T", "ctc": "CTC", "whisper": "Whisper"}
 #: What each strategy is, in a line under the choice.
 STRATEGY_NOTES = {
     "greedy": "Fast. Takes the best token at each step.",
@@ -38,6 +39,9 @@ GROUPS = (
 )
 SEARCH = ("beam", "maes")
 TRANSDUCERS = ("tdt", "rnnt")
+WHISPER = ("whisper",)
+#: What phrases and language models can be fused with; None = the model is not known yet.
+FUSED = (None, "tdt", "rnnt", "ctc")
 
 
 @dataclass(frozen=True)
@@ -68,7 +72,20 @@ class DecoderChoice:
         None, "Length penalty", "search", "number", most=3, step=0.1, empty="1", when={"strategy": ("beam",)}
     )
     label_bonus: float = setting(
-        0.0, "Bonus per label", "search", "number", least=-10, most=10, step=0.1, when={"strategy": ("beam",)}
+        0.0,
+        "Bonus per label",
+        "search",
+        "number",
+        least=-10,
+        most=10,
+        step=0.1,
+        when={"strategy": ("beam",), "head": FUSED},
+    )
+    patience: float = setting(
+        1.0, "Patience", "search", "number", most=4, step=0.1, when={"strategy": ("beam",), "head": WHISPER}
+    )
+    temperature: float = setting(
+        0.0, "Temperature", "search", "number", most=2, step=0.1, when={"strategy": ("greedy",), "head": WHISPER}
     )
     duration_weight: float = setting(
         1.0, "Duration weight", "search", "number", most=5, step=0.1, when={"strategy": ("beam",), "head": ("tdt",)}
@@ -88,7 +105,7 @@ class DecoderChoice:
     expansion_gamma: float = setting(
         2.3, "Expansion gamma", "search", "number", least=0.1, most=50, step=0.1, when={"strategy": ("maes",)}
     )
-    lm: str | None = setting(None, "ARPA file", "lm", "file")
+    lm: str | None = setting(None, "ARPA file", "lm", "file", when={"head": FUSED})
     lm_weight: float = setting(0.3, "Weight", "lm", "number", most=5, step=0.05, when={"lm": FILLED})
     pruning: str = setting(
         "late",
@@ -99,7 +116,12 @@ class DecoderChoice:
         when={"lm": FILLED, "strategy": SEARCH, "head": TRANSDUCERS},
     )
     phrases: str = setting(
-        "", "One a line", "phrases", "lines", hint="With a weight where it is not 1: tokenscope: 2.5"
+        "",
+        "One a line",
+        "phrases",
+        "lines",
+        when={"head": FUSED},
+        hint="With a weight where it is not 1: tokenscope: 2.5",
     )
     phrase_weight: float = setting(
         1.0, "Weight of all", "phrases", "number", most=20, step=0.1, when={"phrases": FILLED}
@@ -147,6 +169,8 @@ def decoding_of(choice: DecoderChoice, language_models: LanguageModels) -> Decod
         "confidence": _taken(asr_core.Confidence, choice),
         "fusion": _fusion(choice, language_models),
     }
+    if choice.head == "whisper":
+        choice, shared["whisper"] = replace(choice, head=None), asr_core.Whisper()
     kind = {"greedy": asr_core.Greedy, "beam": asr_core.Beam, "maes": asr_core.Maes}[choice.strategy]
     return _taken(kind, choice, **shared)
 
@@ -165,6 +189,8 @@ def decoder_name(decoding: Any, heads: Sequence[str]) -> str:
         case _:
             words = ["Greedy"]
     head = getattr(decoding, "head", None) or (heads[0] if heads else None)
+    if getattr(decoding, "whisper", None) is not None:
+        head = "whisper"
     if head in HEADS:
         words.append(HEADS[head])
     fusion = getattr(decoding, "fusion", None)

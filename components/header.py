@@ -85,7 +85,7 @@ def choose_model(services: Services, wanted: Any, current: str) -> Iterator[tupl
         gr.update(value=source),
         source,
         f"{info.device}, {info.dtype}",
-        with_heads(info.heads),
+        with_heads(services.models.heads(source)),
         understands(info),
         *about_values(recognizer),
     )

@@ -128,6 +128,8 @@ class Inside:
         best = subject.best
         transcript = replace(subject.shown, duration=best.duration)  # other readings do not know it
         recognizer = self._model(best.model)
+        if recognizer.info.kind == "whisper":
+            return self._attention(document, number, transcript, recognizer)
         heads = recognizer.info.heads
         if not heads:
             raise asr_core.DecodingError(f"{recognizer.info.name} has no head that speaks frame by frame.")
@@ -139,6 +141,16 @@ class Inside:
         if end <= start:  # a recording that was stopped before
             return {**answer, "frames": 0}
         return {**answer, **packed(self._scores(subject.document, recognizer, transcript, start, end), recognizer)}
+
+    def _attention(
+        self, document: Document, number: int, transcript: asr_core.Transcript, recognizer: asr_core.Recognizer
+    ) -> dict[str, Any]:
+        """The same of a Whisper model, whose decoder looks at the audio token by token."""
+        answer = {"number": number, "head": "whisper", "own": "whisper", "heads": ["whisper"]}
+        start, end = number * SPAN, min((number + 1) * SPAN, transcript.duration)
+        if end <= start:
+            return {**answer, "frames": 0}
+        return {**answer, **packed_attention(self._scores(document, recognizer, transcript, start, end), recognizer)}
 
     def _model(self, source: str | None) -> asr_core.Recognizer:
         """The model of a transcript. A look never fetches one, and a transcript from a file can name any."""
@@ -156,7 +168,7 @@ class Inside:
         transcript: asr_core.Transcript,
         start: float,
         end: float,
-    ) -> FrameScores:
+    ) -> FrameScores | asr_core.Attention:
         edges = [0.0, *transcript.cuts, transcript.duration]
         if max(b - a for a, b in pairwise(edges)) > LONGEST_PIECE:
             raise asr_core.DecodingError(
@@ -198,6 +210,26 @@ def packed(scores: FrameScores, recognizer: asr_core.Recognizer) -> dict[str, An
         "duration_probs": _column(scores.duration_probs, FULL, "<u2"),
         "heard_probs": _column(scores.heard_probs, 255, "|u1"),
         "texts": {str(i): shown_piece(recognizer.vocabulary.pieces[i]) for i in sorted(ids) if 0 <= i < blank},
+    }
+
+
+def packed_attention(scores: asr_core.Attention, recognizer: asr_core.Recognizer) -> dict[str, Any]:
+    """Attention as the page reads it.
+
+    Returns:
+        first, frames, frame_seconds: as in `packed`; tokens: [id, seconds at which it was said] of each row;
+        weights: uint8 in base64, row by row, 255 = the most that the token gives to one frame; texts: {id: text}.
+    """
+    weights = scores.weights
+    most = weights.max(-1, keepdims=True, initial=0)
+    rows = zip(scores.token_ids, scores.start_frames, strict=True)
+    return {
+        "first": scores.first,
+        "frames": weights.shape[1],
+        "frame_seconds": scores.frame_seconds,
+        "tokens": [[token, round(start * scores.frame_seconds, 3)] for token, start in rows],
+        "weights": _column(weights / np.where(most > 0, most, 1), 255, "|u1"),
+        "texts": {str(i): shown_piece(recognizer.vocabulary.pieces[i]) for i in sorted(set(scores.token_ids))},
     }
 
 

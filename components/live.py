@@ -26,6 +26,10 @@ from components.services import Services
 
 #: Seconds that a look at the transcription of the whole recording waits.
 LOOK = 0.3
+WHISPER_COST = (
+    "Live, Whisper hears its last seconds again every 2 s, which takes about 1.5 s on two CPU cores: "
+    "where this computer is slower, the text falls behind, and nothing is lost."
+)
 GONE = "This recording is no longer kept here. Start a new one."
 
 
@@ -160,7 +164,12 @@ def build_live_tab(services: Services, model: gr.State, note_of_model: gr.HTML) 
         return "" if sample is None else base64.b64encode(sample.path.read_bytes()).decode("ascii")
 
     listed = {info.source: understands(info) for info in asr_core.list_models()}
-    note = part("note", listed.get(services.settings.model, ""), elem_id="ts-live-understands")
+
+    def note_for(text: str, source: str) -> str:
+        return f"{text} {WHISPER_COST}" if services.models.heads(source) == ("whisper",) else text
+
+    first = services.settings.model
+    note = part("note", note_for(listed.get(first, ""), first), elem_id="ts-live-understands")
     value = {
         "samples": [{"name": one.path.name, "seconds": one.seconds} for one in samples()],
         "formats": [{"format": name, "name": label} for name, label, _ in FORMATS],
@@ -180,7 +189,7 @@ def build_live_tab(services: Services, model: gr.State, note_of_model: gr.HTML) 
 
     quick: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private", "queue": False}
     page.open(on_open, model, page, **quick)
-    note_of_model.change(lambda text: text, note_of_model, note, **quick)
+    note_of_model.change(note_for, [note_of_model, model], note, **quick)
 
 
 def _items(request: Any, count: int) -> list[Any]:

@@ -46,12 +46,14 @@ class Models:
             return source in self._loaded
 
     def heads(self, source: str | None) -> tuple[str, ...]:
-        """The heads of a model, as far as they are known without loading it."""
+        """The heads of a model, as far as they are known without loading it; "whisper" for the decoder of Whisper."""
         with self._lock:
             loaded = self._loaded.get(source)
-        if loaded is not None:
-            return loaded.info.heads
-        return next((model.heads for model in asr_core.list_models() if model.source == source), ())
+        infos = (loaded.info,) if loaded is not None else asr_core.list_models()
+        info = next((info for info in infos if info.source == source), None)
+        if info is None:
+            return ()
+        return ("whisper",) if info.kind == "whisper" else info.heads
 
     def choices(self) -> list[tuple[str, str]]:
         """(name, source) of the models to pick from; the default one is among them."""

@@ -15,11 +15,16 @@ WITH_LM = "lm"
 
 @dataclass(frozen=True)
 class Preset:
-    """Two decoders side by side."""
+    """Two decoders side by side.
+
+    Args:
+        models: source of the model of each; "" = the page's.
+    """
 
     key: str
     name: str
     columns: tuple[DecoderChoice, DecoderChoice]
+    models: tuple[str, str] = ("", "")
 
     @property
     def values(self) -> list[dict[str, Any]]:
@@ -36,10 +41,15 @@ def presets_of(heads: Sequence[str]) -> tuple[Preset, ...]:
     if len(heads) > 1:
         names = " vs ".join(HEADS[one] for one in heads[:2])
         found.append(Preset("heads", names, (greedy, replace(greedy, head=heads[1]))))
-    found.append(Preset(WITH_LM, "Beam vs beam + LM", (beam, beam)))
+    if head != "whisper":
+        found.append(Preset(WITH_LM, "Beam vs beam + LM", (beam, beam)))
     if "rnnt" in heads:
         malsd = replace(greedy, strategy="beam", head="rnnt", size=4)
         found.append(Preset("maes", "MAES vs MALSD", (replace(malsd, strategy="maes"), malsd)))
+    # The page's model beside one of the other family.
+    models = ("demo", "") if head == "whisper" else ("", "whisper-tiny.en")
+    parakeet = DecoderChoice(head="tdt" if head in (None, "whisper") else head)
+    found.append(Preset("whisper", "Parakeet against Whisper", (parakeet, DecoderChoice(head="whisper")), models))
     return tuple(found)
 
 

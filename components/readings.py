@@ -23,8 +23,9 @@ def readings_of(document: HasReadings) -> dict[str, Any] | None:
     """The readings that a beam found, best first; None where the decoder makes no list.
 
     Returns:
-        picked: index of the reading that is shown; exponent: a in the ranking score / (tokens + 1) ** a; items: {score,
-        rank, runs}, where runs are (kind, text) as `differences` makes them; note: why there is no list, or "".
+        picked: index of the reading that is shown; exponent: a in the ranking score / (tokens + 1) ** a; per: what
+        the score is divided by, in words; items: {score, rank, runs}, where runs are (kind, text) as `differences`
+        makes them; note: why there is no list, or "".
     """
     best = document.transcript
     if best is None or not isinstance(best.decoding, asr_core.Beam | asr_core.Maes):
@@ -34,12 +35,13 @@ def readings_of(document: HasReadings) -> dict[str, Any] | None:
     items = [
         {
             "score": round(one.score, 3),
-            "rank": round(one.score / (len(one.tokens) + 1) ** exponent, 4),
+            "rank": round(one.score / _length(one, best.decoding), 4),
             "runs": differences(best, one),
         }
         for one in (best, *best.alternatives)
     ]
-    return {"picked": document.picked, "exponent": exponent, "items": items, "note": _note(best)}
+    per = _per(best.decoding, exponent)
+    return {"picked": document.picked, "exponent": exponent, "per": per, "items": items, "note": _note(best)}
 
 
 def differences(best: asr_core.Transcript, other: asr_core.Transcript) -> list[tuple[str, str]]:
@@ -63,6 +65,24 @@ def differences(best: asr_core.Transcript, other: asr_core.Transcript) -> list[t
     if near and near[-1] < len(pairs) - 1:
         runs.append(GAP)
     return runs
+
+
+def _length(one: asr_core.Transcript, decoding: Any) -> float:
+    """What the score is divided by where readings are ranked; each family has a rule of its own."""
+    tokens, exponent = len(one.tokens), getattr(decoding, "length_penalty", None)
+    options = getattr(decoding, "whisper", None)
+    if options is None:
+        return (tokens + 1) ** (1.0 if exponent is None else exponent)
+    tokens += 2 * options.timestamps  # which are not shown
+    return max(1, tokens) if exponent is None else ((5 + tokens) / 6) ** exponent
+
+
+def _per(decoding: Any, exponent: float) -> str:
+    """The same in words."""
+    power = "" if exponent == 1 else f" to the power of {exponent:g}"
+    if getattr(decoding, "whisper", None) is None:
+        return f"(tokens + 1){power}"
+    return "tokens" if decoding.length_penalty is None else f"((5 + tokens) / 6){power}"
 
 
 def _run(pair: WordPair) -> tuple[str, str]:

@@ -39,6 +39,7 @@ SCRIPTS = (
     "align_playing.js",
     "inside_tiles.js",
     "inside_layers.js",
+    "inside_attention.js",
     "inside_view.js",
     "align_view.js",
     "transcript.js",

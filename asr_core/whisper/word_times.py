@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 #: Frames of the median filter.
 FILTER = 7
+#: Outcomes of at least 1 % there may be.
+MANY = 100
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,20 @@ def align(
     if frames > 0:
         path = attention_path(scores[0], frames)[first:-1]
         entries, attended = entered(-path), path[:-1].argmax(-1)
-    return Timing(entries[:-1], entries[1:], measure(log_probs, confidence), chosen, attended)
+    return Timing(entries[:-1], entries[1:], sureness(log_probs, confidence), chosen, attended)
+
+
+def sureness(log_probs: np.ndarray, confidence: Confidence) -> np.ndarray:
+    """Confidence of (tokens, V) distributions, on the scale of the other families.
+
+    The thousands of improbable entries of this large vocabulary would drown every entropy, so all below 1 % count
+    together as one outcome.
+    """
+    size = log_probs.shape[-1]
+    most = np.partition(log_probs, -MANY, axis=-1)[:, -MANY:] if size > MANY else log_probs
+    probable = np.where(most >= np.log(1 / MANY), most, -np.inf)
+    rest = np.log(np.maximum(1 - np.exp(probable).sum(-1, keepdims=True), np.finfo(np.float64).tiny))
+    return measure(np.concatenate([probable, rest], axis=-1), confidence, size)
 
 
 def attention_path(scores: np.ndarray, frames: int) -> np.ndarray:

@@ -10,9 +10,9 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
@@ -21,9 +21,19 @@ MARK = "answer: "
 
 
 class Worker:
-    """A process that runs `python -m module arguments` and answers one JSON line for each it is sent."""
+    """A process that runs `python -m module arguments` and answers one JSON line for each it is sent.
 
-    def __init__(self, module: str, *arguments: str, python: str = sys.executable) -> None:
+    Args:
+        environment: variables that it gets besides ours.
+    """
+
+    def __init__(
+        self,
+        module: str,
+        *arguments: str,
+        python: str = sys.executable,
+        environment: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self._said = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed with the process
         self._process = subprocess.Popen(
             [python, "-m", module, *arguments],
@@ -32,7 +42,7 @@ class Worker:
             stderr=self._said,
             text=True,
             cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            env={**os.environ, **environment, "PYTHONPATH": str(ROOT)},
         )
 
     def ask(self, question: Any = None) -> Any:

@@ -138,10 +138,17 @@ def test_empty_slots(texts: tuple[str, ...], slots: list[list[int | None]], serv
         (("ctc",), ["Greedy vs beam 5", "Beam vs beam + LM"]),
         (("rnnt",), ["Greedy vs beam 5", "Beam vs beam + LM", "MAES vs MALSD"]),
         ((), ["Greedy vs beam 5", "Beam vs beam + LM"]),
+        (("whisper",), ["Greedy vs beam 5"]),
     ],
 )
 def test_presets_are_those_that_the_model_can_do(heads: tuple[str, ...], names: list[str]) -> None:
-    assert [name for _, name in presets.offered(heads)] == names
+    assert [name for _, name in presets.offered(heads)] == [*names, "Parakeet against Whisper"]
+
+
+def test_the_other_family_comes_beside_the_pages_model() -> None:
+    assert presets.preset_of("whisper", ("tdt", "ctc")).models == ("", "whisper-tiny.en")
+    found = presets.preset_of("whisper", ("whisper",))
+    assert found.models == ("demo", "") and [column.head for column in found.columns] == ["tdt", "whisper"]
 
 
 def test_beam_with_a_language_model_asks_for_it(services: Services) -> None:

@@ -162,3 +162,12 @@ def test_the_form_asks_for_every_setting_in_words(models: LanguageModels) -> Non
         assert set(one["when"]) <= set(names[: names.index(one["name"])]), "a condition on a setting that comes later"
     strategies = next(one for one in part.props["form"] if one["name"] == "strategy")["options"]
     assert [value for value, _ in strategies] == list(STRATEGY_NOTES)
+
+
+def test_whisper_gets_what_applies_to_it(models: LanguageModels) -> None:
+    sent = {"head": "whisper", "temperature": 0.4, "prune": 3.0, "max_symbols": 3, "phrases": "Okafor"}
+    decoding = decoding_of(DecoderChoice.from_page(sent), models)
+    assert decoding == asr_core.Greedy(temperature=0.4, whisper=asr_core.Whisper())
+    beam = DecoderChoice.from_page({"strategy": "beam", "head": "whisper", "size": 5, "patience": 2, "label_bonus": 1})
+    assert decoding_of(beam, models) == asr_core.Beam(size=5, patience=2.0, whisper=asr_core.Whisper())
+    assert decoder_name(decoding, ("whisper",)) == "Greedy, Whisper"

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from tests.bench.rows import annotating, beam, comparing, encoder, greedy, hour, live, log_mel, maes, transcribe
+from tests.bench.rows import (
+    annotating,
+    beam,
+    comparing,
+    encoder,
+    greedy,
+    hour,
+    live,
+    log_mel,
+    maes,
+    transcribe,
+    whisper,
+)
 from tests.bench.table import Line
 
 ROWS: tuple[Callable[[], Iterable[Line]], ...] = (
@@ -18,4 +30,5 @@ ROWS: tuple[Callable[[], Iterable[Line]], ...] = (
     live.rows,
     comparing.rows,
     annotating.rows,
+    whisper.rows,
 )
