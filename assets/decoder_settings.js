@@ -237,6 +237,7 @@ parts.decoder = ({ root, props, server, upload, watch }) => {
   /* Another model: a head or strategy that it lacks gives way to what it has. */
   function onHeads() {
     const heads = props.heads ?? [];
+    Object.assign(chosen, props.value); /* a preset sets both, and this may come first */
     if (heads.length) {
       if (!heads.includes(chosen.head)) chosen.head = heads[0];
       if (chosen.strategy === "maes" && !heads.includes("rnnt")) chosen.strategy = "beam";

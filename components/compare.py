@@ -207,12 +207,13 @@ def request_of(services: Services, document: str, columns: Columns, count: Any, 
 
 def names_of(services: Services, request: CompareRequest) -> list[str]:
     """What to call the columns: the decoder, and its model where there are several."""
-    known = {source: name for name, source in services.models.choices()}
+    known = {model.source: model.name for model in asr_core.list_models()}
     several = len({model for model, _ in request.columns}) > 1
     names = []
     for model, decoding in request.columns:
         name = decoder_name(decoding, services.models.heads(model))
-        names.append(f"{name}, {known.get(model, short_name(model))}" if several else name)
+        called = known.get(model, short_name(model))
+        names.append(f"{name.removesuffix(', Whisper')}, {called}" if several else name)
     return names
 
 

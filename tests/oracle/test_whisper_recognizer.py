@@ -9,7 +9,7 @@ import pytest
 
 import asr_core
 from asr_core import Beam, Chunking, DecodingError, Greedy, Maes, StreamWindow, Whisper
-from tests.conftest import whisper_clip
+from tests.conftest import SAMPLES, whisper_clip
 
 RATE = 16_000
 
@@ -52,8 +52,8 @@ def test_short_streams(whisper, count: int) -> None:
 
 
 def test_windows_move_by_timestamps_and_a_stopped_work_goes_on(whisper) -> None:
-    clip = whisper_clip("librivox_austen_0870")
-    samples = np.concatenate([clip, np.zeros(RATE, np.float32), clip, clip, clip, clip])
+    clips = whisper_clip("librivox_austen_0870"), asr_core.read_audio(SAMPLES / "friday-meeting.flac")
+    samples = np.concatenate([*clips, whisper_clip("librispeech_mlx")])
     stop, seen = threading.Event(), []
 
     def report(progress: asr_core.Progress) -> None:
@@ -66,7 +66,7 @@ def test_windows_move_by_timestamps_and_a_stopped_work_goes_on(whisper) -> None:
     partial = cancelled.value.partial
     assert partial.text.startswith("And Mr. John Dashwood") and partial.duration == len(samples) / RATE
     whole = whisper.transcribe(samples, resume=cancelled.value)
-    assert whole.text.startswith(partial.text) and whole.text.count("Dashwood") == 5
+    assert whole.text.startswith(partial.text) and whole.text.endswith("trudged on alone.")
     assert len(whole.cuts) >= 1 and whole.cuts[0] > 15
     starts = [token.start for token in whole.tokens]
     assert starts == sorted(starts) and whole.tokens[-1].end <= whole.duration
