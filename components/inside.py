@@ -129,7 +129,7 @@ class Inside:
         transcript = replace(subject.shown, duration=best.duration)  # other readings do not know it
         recognizer = self._model(best.model)
         if recognizer.info.kind == "whisper":
-            return self._attention(document, number, transcript, recognizer)
+            return self._attention(subject.document, number, transcript, recognizer)
         heads = recognizer.info.heads
         if not heads:
             raise asr_core.DecodingError(f"{recognizer.info.name} has no head that speaks frame by frame.")

@@ -17,7 +17,7 @@ import asr_core
 from asr_core import FrameScores
 from asr_core.text import Vocabulary
 from components.documents import Document, Documents, read_sound
-from components.inside import KEPT, SPAN, Inside, packed, shown_piece
+from components.inside import KEPT, SPAN, Inside, packed, packed_attention, shown_piece
 from components.models import Models
 from tests.conftest import SAMPLES
 
@@ -239,3 +239,10 @@ def test_hostile_vocabularies_travel_as_short_plain_text(
     assert shown_piece(HOSTILE[2]) == "\ufffd" * 4
     assert shown_piece(HOSTILE[3]).endswith("x…")
     assert "onerror" not in json.dumps({name: value for name, value in tile.items() if name != "texts"})
+
+
+def test_attention_is_packed_row_by_row(demo) -> None:
+    weights = np.array([[0.1, 0.4, 0.0], [0.0, 0.0, 0.0]], np.float32)
+    sent = packed_attention(asr_core.Attention(50, 0.02, (3, 3), (50, 52), weights), demo)
+    assert (sent["first"], sent["frames"], sent["tokens"]) == (50, 3, [[3, 1.0], [3, 1.04]])
+    assert list(base64.b64decode(sent["weights"])) == [64, 255, 0, 0, 0, 0] and list(sent["texts"]) == ["3"]
