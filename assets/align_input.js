@@ -50,6 +50,7 @@ function connectPointer({ overlay, plot, state, player, setView, pan, zoom, seek
     const { x, y } = position(event);
     touches.set(event.pointerId, x);
     if (touches.size === 2) {
+      if (press?.held) handles.drop(press.held, false, event);
       press = { pinch: true, gap: pinchGap() };
       return;
     }

@@ -27,6 +27,7 @@ const desk = {
   model: "" /* source of the page's model */,
   mode: "local",
   entries: [] /* of the list */,
+  isForgetful: false /* whether the browser keeps no workspace key */,
   kept: "" /* how long documents are kept, in words */,
   head: null /* of the open document: id, name, revision, undo, redo, state, reviewer, notes, ... */,
   document: null /* see annotate_document.js */,
@@ -48,7 +49,8 @@ function workspaceKey() {
     localStorage.setItem(name, known);
     return known;
   } catch {
-    return made(); /* a browser that keeps nothing: until the page is closed */
+    desk.isForgetful = true; /* a browser that keeps nothing: until the page is closed */
+    return made();
   }
 }
 
@@ -70,7 +72,10 @@ async function refreshList() {
 
 function takeList({ documents, kept }) {
   desk.entries = documents;
-  desk.kept = kept;
+  const forgets = desk.isForgetful && desk.mode === "hosted";
+  desk.kept = forgets
+    ? `${kept} This browser keeps nothing for this site, so documents are lost when the page is closed.`
+    : kept;
   emit("desk:list");
 }
 
@@ -175,5 +180,9 @@ function sentenceOf(index) {
   if (!words || !sentences || index < 0) return -1;
   const middle = (words.start[index] + words.end[index]) / 2;
   const found = itemAt(sentences, middle);
-  return found >= 0 ? found : firstAbove(sentences.reach, middle - 1e-6) < sentences.length ? firstAbove(sentences.reach, middle - 1e-6) : -1;
+  return found >= 0
+    ? found
+    : firstAbove(sentences.reach, middle - 1e-6) < sentences.length
+      ? firstAbove(sentences.reach, middle - 1e-6)
+      : -1;
 }

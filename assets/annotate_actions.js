@@ -42,7 +42,10 @@ async function snapSelection(to) {
   const one = selected();
   if (!one || one.end <= one.start) return desk.view.say("Select a segment first");
   for (const edge of ["start", "end"])
-    sendEdit({ op: "boundary", id: one.id, edge, time: one.tier[edge][one.index], snap: to }, `snap of “${one.text.trim()}”`);
+    sendEdit(
+      { op: "boundary", id: one.id, edge, time: one.tier[edge][one.index], snap: to },
+      `snap of “${one.text.trim()}”`,
+    );
   desk.view.say(to === "zero" ? "Snapped to the next zero crossing" : "Snapped to the next frame");
 }
 
@@ -100,7 +103,8 @@ function mark(text) {
 
 function setSpeaker(name) {
   const there = desk.range ?? sentenceSpan() ?? selected();
-  if (!there || there.end <= there.start) return desk.view.say("Select a sentence, or draw a stretch with Shift + drag");
+  if (!there || there.end <= there.start)
+    return desk.view.say("Select a sentence, or draw a stretch with Shift + drag");
   sendEdit({ op: "speaker", start: there.start, end: there.end, name }, `turn of “${name}”`);
 }
 
@@ -209,7 +213,8 @@ function goBeside(by) {
   if (!tier?.length) return;
   const at = selectedIndex();
   const index = at < 0 ? clamp(firstAbove(tier.reach, desk.view.time()), 0, tier.length - 1) : at + by;
-  if (index < 0 || index >= tier.length) return desk.view.say(by > 0 ? "This is the last one" : "This is the first one");
+  if (index < 0 || index >= tier.length)
+    return desk.view.say(by > 0 ? "This is the last one" : "This is the first one");
   desk.view.choose(tier, index);
 }
 

@@ -24,12 +24,17 @@ function arrange(doc) {
   for (const tier of doc.order) {
     const isOwn = !doc.own[tier.kind] && ["tokens", "words", "sentences", "speakers", "marks"].includes(tier.kind);
     if (isOwn) doc.own[tier.kind] = tier;
-    tier.key = isOwn ? tier.kind : `tier ${tier.name}`;
+    /* "marks" is the name of the row with the triangles. */
+    tier.key = !isOwn ? `tier ${tier.name}` : tier.kind === "marks" ? "own marks" : tier.kind;
     doc.tiers[tier.key] = tier;
   }
   doc.own.tokens ??= null;
   /* What the overview of the alignment view reads. */
-  doc.tiers.tokens ??= makeTier("tokens", "tokens", ANNOTATED.map(() => []));
+  doc.tiers.tokens ??= makeTier(
+    "tokens",
+    "tokens",
+    ANNOTATED.map(() => []),
+  );
   return doc;
 }
 
@@ -58,7 +63,11 @@ function applyDelta(doc, delta) {
       continue;
     }
     if (made || !tier) {
-      tier = makeTier(name, kind, ANNOTATED.map(() => []));
+      tier = makeTier(
+        name,
+        kind,
+        ANNOTATED.map(() => []),
+      );
       doc.order.splice(place, 0, tier);
       isArranged = false;
     }
@@ -92,7 +101,8 @@ function roomOf(doc, tier, index, edge) {
   const step = edge === "end" ? 1 : -1;
   const beside = index + step;
   const exists = beside >= 0 && beside < tier.length;
-  const touches = exists && (step > 0 ? tier.end[index] === tier.start[beside] : tier.start[index] === tier.end[beside]);
+  const touches =
+    exists && (step > 0 ? tier.end[index] === tier.start[beside] : tier.start[index] === tier.end[beside]);
   const joined = touches && tier.end[beside] > tier.start[beside];
   const rest = joined ? Math.min(0.01, tier.end[beside] - tier.start[beside]) : 0;
   let [low, high] =

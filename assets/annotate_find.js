@@ -6,7 +6,8 @@ const FOUND_SHOWN = 60;
 function buildFindCard() {
   let found = [];
   let at = -1;
-  const input = (name, placeholder) => h("input", { class: "ts-input", type: "text", "aria-label": name, placeholder, dir: "auto", oninput: look });
+  const input = (name, placeholder) =>
+    h("input", { class: "ts-input", type: "text", "aria-label": name, placeholder, dir: "auto", oninput: look });
   const box = (name) => h("input", { type: "checkbox", "aria-label": name, onchange: look });
   const what = input("Find", "Find");
   const instead = input("Replace with", "Replace with");
@@ -14,12 +15,27 @@ function buildFindCard() {
   const sameCase = box("Match case");
   const count = h("span", { class: "ts-hint", role: "status" });
   const list = h("div", { class: "ts-found", role: "list" });
-  const replaceOne = h("button", { class: "ts-btn", type: "button", onclick: () => replace(found.filter((_, i) => i === at)) }, "Replace");
-  const replaceAll = h("button", { class: "ts-btn ts-primary", type: "button", onclick: () => replace(found) }, "Replace all");
+  const replaceOne = h(
+    "button",
+    { class: "ts-btn", type: "button", onclick: () => replace(found.filter((_, i) => i === at)) },
+    "Replace",
+  );
+  const replaceAll = h(
+    "button",
+    { class: "ts-btn ts-primary", type: "button", onclick: () => replace(found) },
+    "Replace all",
+  );
   const node = h(
     "section",
     { class: "ts-card ts-annotate-find", hidden: true },
-    h("header", {}, h("h2", {}, "Find and replace"), count, h("span", { class: "ts-grow" }), button("Close", "cross", close, "ts-quiet")),
+    h(
+      "header",
+      {},
+      h("h2", {}, "Find and replace"),
+      count,
+      h("span", { class: "ts-grow" }),
+      button("Close", "cross", close, "ts-quiet"),
+    ),
     h(
       "div",
       { class: "ts-body" },
@@ -44,7 +60,9 @@ function buildFindCard() {
 
   function look() {
     found = [];
-    const tier = desk.document && (ownTier("sentences") ?? ownTier("words") ?? desk.document.order.find((one) => one.kind === "free"));
+    const tier =
+      desk.document &&
+      (ownTier("sentences") ?? ownTier("words") ?? desk.document.order.find((one) => one.kind === "free"));
     const by = regex.checked ? instead.value : instead.value.replaceAll("$", "$$$$");
     let problem = "";
     if (tier && what.value) {
@@ -53,7 +71,14 @@ function buildFindCard() {
         for (let i = 0; i < tier.length; i++) {
           const text = tier.text[i];
           const hits = [...text.matchAll(looked)].filter((hit) => hit[0]);
-          if (hits.length) found.push({ tier, id: tier.ids[i], text, hits, after: text.replace(looked, by).split(/\s+/u).filter(Boolean).join(" ") });
+          if (hits.length)
+            found.push({
+              tier,
+              id: tier.ids[i],
+              text,
+              hits,
+              after: text.replace(looked, by).split(/\s+/u).filter(Boolean).join(" "),
+            });
         }
       } catch (error) {
         problem = `This is no regular expression: ${error.message.split(": ").at(-1)}`;
@@ -87,7 +112,13 @@ function buildFindCard() {
     const isShown = instead.value !== "" && after !== text;
     return h(
       "button",
-      { class: "ts-found-row", type: "button", role: "listitem", "aria-current": i === at ? "true" : false, onclick: () => go(i) },
+      {
+        class: "ts-found-row",
+        type: "button",
+        role: "listitem",
+        "aria-current": i === at ? "true" : false,
+        onclick: () => go(i),
+      },
       h("bdi", {}, ...parts),
       isShown ? h("bdi", { class: "ts-found-after" }, after) : null,
     );
@@ -125,7 +156,16 @@ function buildFindCard() {
     event.stopPropagation();
     if (event.key === "Escape") close();
     if (event.key !== "Enter" || event.isComposing || !found.length) return;
-    if (event.target === what) go((at + (event.shiftKey ? found.length - 1 : found[at] && document.activeElement === what && list.dataset.went ? 1 : 0)) % found.length);
+    if (event.target === what)
+      go(
+        (at +
+          (event.shiftKey
+            ? found.length - 1
+            : found[at] && document.activeElement === what && list.dataset.went
+              ? 1
+              : 0)) %
+          found.length,
+      );
     if (event.target === what) list.dataset.went = "yes";
     if (event.target === instead) replaceOne.click();
   });

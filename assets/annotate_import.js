@@ -12,12 +12,22 @@ const BULK_ACCEPT = `${ACCEPT},.zip,.json,.jsonl,.TextGrid,.eaf,.srt,.vtt,.ctm,.
 const AT_ONCE = 3; /* uploads that go on at the same time */
 
 function buildImport() {
-  const pick = (name, attributes) => h("input", { type: "file", class: "ts-input ts-file", "aria-label": name, ...attributes });
+  const pick = (name, attributes) =>
+    h("input", { type: "file", class: "ts-input ts-file", "aria-label": name, ...attributes });
   const audio = pick("Recording", { accept: BULK_ACCEPT, multiple: true, onchange: showMany });
   const folder = pick("Folder", { webkitdirectory: true, onchange: showMany });
   const file = pick("File with its text", {});
-  const format = h("select", { class: "ts-select", "aria-label": "Format" }, FORMATS_IN.map(([value, name]) => h("option", { value }, name)));
-  const text = h("textarea", { class: "ts-input ts-annotate-given", rows: 3, dir: "auto", placeholder: "I have the text, give me times" });
+  const format = h(
+    "select",
+    { class: "ts-select", "aria-label": "Format" },
+    FORMATS_IN.map(([value, name]) => h("option", { value }, name)),
+  );
+  const text = h("textarea", {
+    class: "ts-input ts-annotate-given",
+    rows: 3,
+    dir: "auto",
+    placeholder: "I have the text, give me times",
+  });
   const problem = h("p", { class: "ts-hint ts-problem", role: "alert" });
   const hint = h("p", { class: "ts-hint" });
   const go = h("button", { class: "ts-btn ts-primary", type: "button", onclick: start }, "Import");
@@ -31,7 +41,12 @@ function buildImport() {
   const form = h(
     "div",
     { class: "ts-pop ts-import", role: "dialog", "aria-label": "Import recordings", hidden: true },
-    h("div", { class: "ts-row" }, h("h2", { class: "ts-grow" }, "Import"), button("Close", "cross", () => toggle(false), "ts-quiet")),
+    h(
+      "div",
+      { class: "ts-row" },
+      h("h2", { class: "ts-grow" }, "Import"),
+      button("Close", "cross", () => toggle(false), "ts-quiet"),
+    ),
     h("label", { class: "ts-import-field" }, "One recording; or several, with their texts, a .zip, a manifest", audio),
     h("label", { class: "ts-import-field" }, "or a whole folder", folder),
     single,
@@ -39,7 +54,12 @@ function buildImport() {
     problem,
     h("div", { class: "ts-row" }, h("span", { class: "ts-grow" }), go),
   );
-  const open = h("span", { class: "ts-anchor" }, h("button", { class: "ts-btn", type: "button", "aria-haspopup": "dialog", onclick: () => toggle() }, "Import"), form);
+  const open = h(
+    "span",
+    { class: "ts-anchor" },
+    h("button", { class: "ts-btn", type: "button", "aria-haspopup": "dialog", onclick: () => toggle() }, "Import"),
+    form,
+  );
 
   const chosen = () => [...audio.files, ...folder.files].filter(({ name }) => !name.startsWith("."));
   const isMany = () => chosen().length > 1 || chosen().some(({ name }) => /\.(zip|jsonl)$/iu.test(name));
@@ -109,7 +129,11 @@ function buildImport() {
   /* It is opened, unless the person has begun to work on another one meanwhile. */
   async function onImported(id) {
     await refreshList();
-    if (desk.head?.undo) return tell("info", `${desk.entries.find((one) => one.id === id)?.name ?? "The recording"} is ready, in the list.`);
+    if (desk.head?.undo)
+      return tell(
+        "info",
+        `${desk.entries.find((one) => one.id === id)?.name ?? "The recording"} is ready, in the list.`,
+      );
     if (await openDocument(id)) desk.view.focus();
     return undefined;
   }

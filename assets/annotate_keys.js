@@ -88,7 +88,8 @@ function playSpan() {
 
 function takeFromTier() {
   const one = selected();
-  if (!one || ["tokens", "words", "sentences"].includes(one.tier.key)) return desk.view.say("Select a word of another tier first");
+  if (!one || ["tokens", "words", "sentences"].includes(one.tier.key))
+    return desk.view.say("Select a word of another tier first");
   return sendEdit({ op: "take", id: one.id }, `taking of “${one.text}”`).then((answer) => {
     if (answer?.changed.length) proposeTimes(answer.changed);
   });
@@ -133,11 +134,30 @@ function keyOf(event) {
   if (["Shift", "Control", "Alt", "Meta", "Dead", "Process"].includes(key)) return null;
   const isSign = key.length === 1 && key.toLowerCase() === key.toUpperCase() && key !== " ";
   const name = key.length === 1 ? key.toUpperCase() : key;
-  return [shiftKey && !(isSign && !altKey) ? "Shift" : "", isCtrl ? "Ctrl" : "", altKey ? "Alt" : "", name].filter(Boolean).join("+");
+  return [shiftKey && !(isSign && !altKey) ? "Shift" : "", isCtrl ? "Ctrl" : "", altKey ? "Alt" : "", name]
+    .filter(Boolean)
+    .join("+");
 }
 
-const SHOWN_KEYS = { ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓", " ": "Space", Escape: "Esc", Delete: "Del", PageDown: "PgDn", PageUp: "PgUp" };
-const keyText = (key) => (key === "+" ? "+" : key.split("+").map((one) => SHOWN_KEYS[one] ?? one).join(" ").replace(/ $/, " +"));
+const SHOWN_KEYS = {
+  ArrowLeft: "←",
+  ArrowRight: "→",
+  ArrowUp: "↑",
+  ArrowDown: "↓",
+  " ": "Space",
+  Escape: "Esc",
+  Delete: "Del",
+  PageDown: "PgDn",
+  PageUp: "PgUp",
+};
+const keyText = (key) =>
+  key === "+"
+    ? "+"
+    : key
+        .split("+")
+        .map((one) => SHOWN_KEYS[one] ?? one)
+        .join(" ")
+        .replace(/ $/, " +");
 const keyHint = (action) => h("kbd", { class: "ts-kbd", "data-key": action }, keyText(keyMap[action][0]));
 
 /* Of several actions: their keys with the modifiers that they share said once, "Alt ← →". */
@@ -145,8 +165,20 @@ function keyHints(actions) {
   const parted = actions.map((action) => /^((?:(?:Shift|Ctrl|Alt)\+)*)(.+)$/su.exec(keyMap[action][0]).slice(1));
   const shared = parted[0][0];
   if (actions.length < 2 || !shared || parted.some(([modifiers]) => modifiers !== shared)) return actions.map(keyHint);
-  return [h("kbd", { class: "ts-kbd" }, `${keyText(`${shared}${parted[0][1]}`)} ${parted.slice(1).map(([, key]) => keyText(key)).join(" ")}`)];
+  return [
+    h(
+      "kbd",
+      { class: "ts-kbd" },
+      `${keyText(`${shared}${parted[0][1]}`)} ${parted
+        .slice(1)
+        .map(([, key]) => keyText(key))
+        .join(" ")}`,
+    ),
+  ];
 }
+
+/* What a button that has the focus does with a key itself, or what nobody means who is on one. */
+const OF_BUTTONS = [" ", "Enter", "Delete", "Backspace", "ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"];
 
 /* Keys act in the whole tab, but never while a person types, and never for what a control needs itself. */
 function connectAnnotateKeys(root, isOpen) {
@@ -156,7 +188,7 @@ function connectAnnotateKeys(root, isOpen) {
     if (field) return;
     const isButton = event.target.closest("button, a, summary, [role=slider], [role=option]");
     const key = keyOf(event);
-    if (!key || (isButton && [" ", "Enter", "ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"].includes(key))) return;
+    if (!key || (isButton && OF_BUTTONS.includes(key))) return;
     const action = Object.keys(keyMap).find((one) => keyMap[one].includes(key));
     if (!action) return;
     event.preventDefault();
@@ -171,7 +203,11 @@ function buildKeysOverlay() {
   let waiting = null;
   const problem = h("p", { class: "ts-hint", role: "status" });
   const columns = h("div", { class: "ts-key-columns" });
-  const change = h("button", { class: "ts-btn ts-quiet", type: "button", onclick: () => toggleChanging() }, "Change keys");
+  const change = h(
+    "button",
+    { class: "ts-btn ts-quiet", type: "button", onclick: () => toggleChanging() },
+    "Change keys",
+  );
   const reset = h("button", { class: "ts-btn ts-quiet", type: "button", hidden: true, onclick: onReset }, "Usual keys");
   const node = h(
     "div",
@@ -192,7 +228,12 @@ function buildKeysOverlay() {
 
   function build() {
     const rows = KEY_ROWS.map(([what, ...actions]) =>
-      h("div", { class: "ts-key" }, h("span", {}, what), h("span", { class: "ts-row" }, isChanging ? actions.map(chooser) : keyHints(actions))),
+      h(
+        "div",
+        { class: "ts-key" },
+        h("span", {}, what),
+        h("span", { class: "ts-row" }, isChanging ? actions.map(chooser) : keyHints(actions)),
+      ),
     );
     const third = Math.ceil(rows.length / 3);
     columns.replaceChildren(...[0, 1, 2].map((n) => h("div", {}, rows.slice(n * third, (n + 1) * third))));
@@ -201,7 +242,18 @@ function buildKeysOverlay() {
   function chooser(action) {
     const text = waiting === action ? "Press a key" : keyText(keyMap[action][0]);
     const [what] = ANNOTATE_KEYS[action];
-    return h("button", { class: "ts-kbd ts-key-choice", type: "button", "data-action": action, title: what, "aria-label": `${what}: ${text}`, onclick: () => wait(action) }, text);
+    return h(
+      "button",
+      {
+        class: "ts-kbd ts-key-choice",
+        type: "button",
+        "data-action": action,
+        title: what,
+        "aria-label": `${what}: ${text}`,
+        onclick: () => wait(action),
+      },
+      text,
+    );
   }
 
   function wait(action) {
@@ -276,5 +328,6 @@ function buildKeysOverlay() {
 
 /* The keys that stand in buttons. */
 function showKeyHints() {
-  for (const node of document.querySelectorAll("#ts-annotate kbd[data-key]")) node.textContent = keyText(keyMap[node.dataset.key][0]);
+  for (const node of document.querySelectorAll("#ts-annotate kbd[data-key]"))
+    node.textContent = keyText(keyMap[node.dataset.key][0]);
 }

@@ -10,15 +10,21 @@ function buildListCard(importing) {
   let state = "";
   let opening = null;
   let asked = null; /* id whose deletion waits for a second press */
-  const search = h("input", { class: "ts-input", type: "search", "aria-label": "Search recordings", oninput: () => ((wanted = search.value), show()) });
+  const search = h("input", {
+    class: "ts-input",
+    type: "search",
+    "aria-label": "Search recordings",
+    oninput: () => ((wanted = search.value), show()),
+  });
   const rows = h("div", { class: "ts-recordings", role: "list" });
   const foot = h("div", { class: "ts-row ts-wrap ts-state-filter", role: "group", "aria-label": "Show only" });
   const kept = h("p", { class: "ts-hint" });
   const actions = h("div", { class: "ts-row ts-annotate-listbar" });
+  const head = h("header", {}, h("h2", { class: "ts-grow" }, "Recordings"), importing.open);
   const node = h(
     "section",
     { class: "ts-card ts-annotate-list" },
-    h("header", {}, h("h2", { class: "ts-grow" }, "Recordings"), importing.open),
+    head,
     h("div", { class: "ts-body" }, search, rows, foot, kept, actions),
   );
 
@@ -28,12 +34,23 @@ function buildListCard(importing) {
     const text = wanted.trim().toLowerCase();
     const found = entries.filter((one) => (!state || one.state === state) && one.name.toLowerCase().includes(text));
     rows.replaceChildren(...found.slice(0, LISTED).map(row));
-    if (!found.length) rows.append(h("p", { class: "ts-annotate-none" }, entries.length ? "Nothing fits." : "No recordings yet."));
-    if (found.length > LISTED) rows.append(h("p", { class: "ts-hint" }, `and ${amount(found.length - LISTED)} more; search for them`));
+    if (!found.length)
+      rows.append(h("p", { class: "ts-annotate-none" }, entries.length ? "Nothing fits." : "No recordings yet."));
+    if (found.length > LISTED)
+      rows.append(h("p", { class: "ts-hint" }, `and ${amount(found.length - LISTED)} more; search for them`));
     const count = (which) => amount(entries.filter((one) => one.state === which).length);
     foot.replaceChildren(
       ...(entries.length ? ["done", "in review", "new"] : []).map((one) =>
-        h("button", { class: "ts-link", type: "button", "aria-pressed": String(one === state), onclick: () => ((state = one === state ? "" : one), show()) }, `${count(one)} ${one}`),
+        h(
+          "button",
+          {
+            class: "ts-link",
+            type: "button",
+            "aria-pressed": String(one === state),
+            onclick: () => ((state = one === state ? "" : one), show()),
+          },
+          `${count(one)} ${one}`,
+        ),
       ),
     );
     kept.textContent = desk.kept;
@@ -41,7 +58,10 @@ function buildListCard(importing) {
 
   function row(one) {
     const isOpen = one.id === desk.head?.id;
-    const left = one.state === "done" || !one.below ? null : h("span", { class: "ts-left", title: `${amount(one.below)} to check` }, h("i"), amount(one.below));
+    const left =
+      one.state === "done" || !one.below
+        ? null
+        : h("span", { class: "ts-left", title: `${amount(one.below)} to check` }, h("i"), amount(one.below));
     const open = h(
       "button",
       { class: "ts-recording", type: "button", "aria-current": isOpen ? "true" : false, onclick: () => onOpen(one.id) },
@@ -52,9 +72,33 @@ function buildListCard(importing) {
     );
     const remove =
       asked === one.id
-        ? h("button", { class: "ts-btn ts-danger", type: "button", onclick: () => onDelete(one.id), onblur: () => ((asked = null), show()) }, "Delete for good")
-        : h("button", { class: "ts-btn ts-quiet ts-iconic ts-remove", type: "button", "aria-label": `Delete ${one.name}`, title: "Delete", onclick: () => ask_(one.id) }, icon("trash"));
-    return h("div", { class: isOpen ? "ts-recording-row ts-open" : "ts-recording-row", role: "listitem", "data-id": one.id }, open, remove);
+        ? h(
+            "button",
+            {
+              class: "ts-btn ts-danger",
+              type: "button",
+              onclick: () => onDelete(one.id),
+              onblur: () => ((asked = null), show()),
+            },
+            "Delete for good",
+          )
+        : h(
+            "button",
+            {
+              class: "ts-btn ts-quiet ts-iconic ts-remove",
+              type: "button",
+              "aria-label": `Delete ${one.name}`,
+              title: "Delete",
+              onclick: () => ask_(one.id),
+            },
+            icon("trash"),
+          );
+    return h(
+      "div",
+      { class: isOpen ? "ts-recording-row ts-open" : "ts-recording-row", role: "listitem", "data-id": one.id },
+      open,
+      remove,
+    );
   }
 
   function ask_(id) {
@@ -81,7 +125,7 @@ function buildListCard(importing) {
   on("desk:document", () => ((opening = null), show()));
   on("desk:opening", (id) => ((opening = id), show()));
   show();
-  return { node, actions };
+  return { node, head, actions };
 }
 
 /* Follow a job: its progress above, the list as it grows, then what it made. */

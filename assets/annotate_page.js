@@ -12,13 +12,20 @@ parts.annotate = ({ root, element, props, server, trigger, upload, watch }) => {
   const view = buildAnnotateView(element);
   desk.view = view;
   const keys = buildKeysOverlay();
-  const list = buildListCard(buildImport());
+  const importing = buildImport();
+  const list = buildListCard(importing);
   const text = buildTextCard();
   const messages = h("div", { class: "ts-annotate-messages" });
   const empty = buildEmpty();
   const middle = h("div", { class: "ts-annotate-middle" }, buildFindCard(), text.node, keys.node, buildDetailsCard());
   buildEditButtons(view.toolbar);
-  const columns = h("div", { class: "ts-annotate-columns" }, list.node, middle, h("div", { class: "ts-annotate-side" }, buildQueueCard()));
+  const columns = h(
+    "div",
+    { class: "ts-annotate-columns" },
+    list.node,
+    middle,
+    h("div", { class: "ts-annotate-side" }, buildQueueCard()),
+  );
   const bar = buildDocumentBar(list.actions);
   root.append(bar, messages, view.frame, empty, columns, view.speech);
 
@@ -49,11 +56,25 @@ parts.annotate = ({ root, element, props, server, trigger, upload, watch }) => {
   function jobCard({ text: words, left, share, cancel }) {
     const fill = h("i");
     fill.style.width = `${100 * clamp(share ?? 0, 0, 1)}%`;
-    const stop = h("button", { class: "ts-btn", type: "button", onclick: () => (cancel(), (stop.disabled = true)) }, "Cancel");
+    const stop = h(
+      "button",
+      { class: "ts-btn", type: "button", onclick: () => (cancel(), (stop.disabled = true)) },
+      "Cancel",
+    );
     return h(
       "section",
       { class: "ts-card ts-progress" },
-      h("div", { class: "ts-row" }, h("span", { class: "ts-grow", role: "status" }, words, left ? h("span", { class: "ts-dim" }, `, ${left}`) : null), stop),
+      h(
+        "div",
+        { class: "ts-row" },
+        h(
+          "span",
+          { class: "ts-grow", role: "status" },
+          words,
+          left ? h("span", { class: "ts-dim" }, `, ${left}`) : null,
+        ),
+        stop,
+      ),
       h("div", { class: share === null ? "ts-bar-track ts-unknown" : "ts-bar-track" }, fill),
     );
   }
@@ -68,6 +89,8 @@ parts.annotate = ({ root, element, props, server, trigger, upload, watch }) => {
       { class: "ts-card ts-annotate-empty" },
       h("div", { class: "ts-title" }, "Put it right"),
       h("p", { class: "ts-lead ts-empty-words" }, ""),
+      h("div", { class: "ts-empty-act" }),
+      h("p", { class: "ts-hint ts-empty-kept" }),
     );
   }
 
@@ -76,7 +99,16 @@ parts.annotate = ({ root, element, props, server, trigger, upload, watch }) => {
     empty.hidden = !isEmpty;
     middle.hidden = isEmpty;
     columns.classList.toggle("ts-no-document", isEmpty);
-    const words = desk.entries.length ? "Pick a recording of the list." : "No recordings yet. Import some, or send one over from Transcribe.";
+    /* Without any recording there is one thing to do. */
+    const isFirst = isEmpty && !desk.entries.length;
+    const home = isFirst ? empty.querySelector(".ts-empty-act") : list.head;
+    if (importing.open.parentNode !== home) home.append(importing.open);
+    importing.open.firstChild.className = isFirst ? "ts-btn ts-primary ts-large" : "ts-btn";
+    columns.hidden = isFirst;
+    empty.querySelector(".ts-empty-kept").textContent = isFirst ? desk.kept : "";
+    const words = desk.entries.length
+      ? "Pick a recording of the list."
+      : "No recordings yet. Import some, or send one over from Transcribe.";
     empty.querySelector(".ts-empty-words").textContent = words;
   }
   on("desk:document", showEmpty);
@@ -86,7 +118,10 @@ parts.annotate = ({ root, element, props, server, trigger, upload, watch }) => {
   /* A segment is edited by a double click; keys act wherever the focus is in the tab. */
   view.overlay.addEventListener("dblclick", () => selected() && emit("desk:edit"));
   connectAnnotateKeys(root, () => Boolean(desk.document));
-  element.addEventListener("click", ({ target }) => target.closest(".ts-align") && !target.closest("button, input, select") && view.focus());
+  element.addEventListener(
+    "click",
+    ({ target }) => target.closest(".ts-align") && !target.closest("button, input, select") && view.focus(),
+  );
 
   /* What the page has: its model, and whether this is one person's own machine. */
   function adopt() {
@@ -112,7 +147,17 @@ parts.annotate = ({ root, element, props, server, trigger, upload, watch }) => {
 /* Split, merge, snap and marks stand in the toolbar, with their keys. */
 function buildEditButtons(toolbar) {
   const act = (name, action) =>
-    h("button", { class: "ts-btn ts-quiet ts-edit-button", type: "button", onclick: () => (ANNOTATE_KEYS[action][2](), desk.view.focus()) }, name, " ", keyHint(action));
+    h(
+      "button",
+      {
+        class: "ts-btn ts-quiet ts-edit-button",
+        type: "button",
+        onclick: () => (ANNOTATE_KEYS[action][2](), desk.view.focus()),
+      },
+      name,
+      " ",
+      keyHint(action),
+    );
   toolbar.rate.after(
     h("span", { class: "ts-sep ts-wide-only" }),
     act("Split", "split"),
@@ -127,10 +172,33 @@ function buildDocumentBar(listActions) {
   const name = h("h2", { class: "ts-name" });
   const state = h("span", { class: "ts-tag ts-annotate-state" });
   const saved = h("span", { class: "ts-saved", role: "status" });
-  const undo = h("button", { class: "ts-btn ts-undo", type: "button", onclick: () => (step("undo"), desk.view.focus()) });
-  const redo = h("button", { class: "ts-btn ts-iconic ts-redo", type: "button", onclick: () => (step("redo"), desk.view.focus()) }, icon("redo"));
-  const done = h("button", { class: "ts-btn ts-primary ts-done", type: "button", onclick: () => (ANNOTATE_KEYS.done[2](), desk.view.focus()) });
-  const help = h("button", { class: "ts-btn ts-iconic ts-help-button", type: "button", "aria-label": "Keys", "aria-pressed": "false", title: "Keys", onclick: () => emit("desk:keys") }, "?");
+  const undo = h("button", {
+    class: "ts-btn ts-undo",
+    type: "button",
+    onclick: () => (step("undo"), desk.view.focus()),
+  });
+  const redo = h(
+    "button",
+    { class: "ts-btn ts-iconic ts-redo", type: "button", onclick: () => (step("redo"), desk.view.focus()) },
+    icon("redo"),
+  );
+  const done = h("button", {
+    class: "ts-btn ts-primary ts-done",
+    type: "button",
+    onclick: () => (ANNOTATE_KEYS.done[2](), desk.view.focus()),
+  });
+  const help = h(
+    "button",
+    {
+      class: "ts-btn ts-iconic ts-help-button",
+      type: "button",
+      "aria-label": "Keys",
+      "aria-pressed": "false",
+      title: "Keys",
+      onclick: () => emit("desk:keys"),
+    },
+    "?",
+  );
   const before = button("Document before", "left", () => goToDocument(-1), "ts-before");
   const after = button("Next document", "right", () => goToDocument(1), "ts-after");
   const bar = h(
@@ -172,7 +240,11 @@ function buildDocumentBar(listActions) {
   /* The truth: green only after the store has answered. */
   function showSaved() {
     const { state: now, at } = saver;
-    const words = { saved: at ? `Saved ${at.toTimeString().slice(0, 8)}` : "Saved", saving: "Saving…", failed: "Not saved. Trying again" };
+    const words = {
+      saved: at ? `Saved ${at.toTimeString().slice(0, 8)}` : "Saved",
+      saving: "Saving…",
+      failed: "Not saved. Trying again",
+    };
     saved.textContent = words[now];
     saved.dataset.saved = now;
   }
@@ -189,7 +261,8 @@ function buildDocumentBar(listActions) {
 /* A reload, or a link, comes back to the document that the address names: #a=... */
 function openAddressed(tries = 100) {
   if (!new URLSearchParams(location.hash.slice(1)).get("a")) return;
-  if ([...document.querySelectorAll('button[role="tab"]')].some((tab) => tab.textContent.trim() === "Annotate")) openTab("Annotate");
+  if ([...document.querySelectorAll('button[role="tab"]')].some((tab) => tab.textContent.trim() === "Annotate"))
+    openTab("Annotate");
   else if (tries) setTimeout(() => openAddressed(tries - 1), 200);
 }
 openAddressed();

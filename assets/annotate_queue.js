@@ -8,7 +8,12 @@ function buildQueueCard() {
   const bar = h("i");
   const rows = h("div", { class: "ts-queue", role: "list" });
   const accepted = h("span", { class: "ts-hint ts-grow" });
-  const next = h("button", { class: "ts-btn ts-quiet", type: "button", onclick: () => (goToUnsure(1), desk.view.focus()) }, "Next ", keyHint("next"));
+  const next = h(
+    "button",
+    { class: "ts-btn ts-quiet", type: "button", onclick: () => (goToUnsure(1), desk.view.focus()) },
+    "Next ",
+    keyHint("next"),
+  );
   const node = h(
     "section",
     { class: "ts-card ts-annotate-queue" },
@@ -31,12 +36,21 @@ function buildQueueCard() {
     accepted.textContent = `${amount(done.length)} accepted`;
     next.disabled = !left.length;
     if (!left.length) {
-      rows.replaceChildren(h("p", { class: "ts-annotate-none" }, tier?.length ? `Nothing below ${limit}. Well done.` : "There are no words to check."));
+      rows.replaceChildren(
+        h(
+          "p",
+          { class: "ts-annotate-none" },
+          tier?.length ? `Nothing below ${limit}. Well done.` : "There are no words to check.",
+        ),
+      );
       return;
     }
     const current = tier.key === "words" ? selectedWord() : (selected()?.index ?? -1);
     /* The rows around the one that is selected, so that it is in sight however long the queue is. */
-    const at = Math.max(0, left.findIndex((i) => i >= current));
+    const at = Math.max(
+      0,
+      left.findIndex((i) => i >= current),
+    );
     const first = clamp(at - 5, 0, Math.max(0, left.length - QUEUED));
     rows.replaceChildren(...left.slice(first, first + QUEUED).map((i) => row(tier, i, i === current)));
     scrollInside(rows, rows.querySelector(".ts-current-row"));
@@ -53,7 +67,13 @@ function buildQueueCard() {
     const head = h(
       "button",
       { class: "ts-queue-word", type: "button", onclick: go },
-      h("span", { class: "ts-ellipsis" }, h("bdi", { class: isCurrent ? "ts-strong" : "" }, tier.text[i]), " ", h("bdi", { class: "ts-dim" }, context.join(" "))),
+      h(
+        "span",
+        { class: "ts-ellipsis" },
+        h("bdi", { class: isCurrent ? "ts-strong" : "" }, tier.text[i]),
+        " ",
+        h("bdi", { class: "ts-dim" }, context.join(" ")),
+      ),
       badge,
     );
     if (!isCurrent) return h("div", { class: "ts-queue-row", role: "listitem" }, head);
@@ -67,7 +87,12 @@ function buildQueueCard() {
         { class: "ts-row" },
         h("span", { class: "ts-mono ts-dim ts-grow" }, start >= 60 ? clock(start) : seconds(start)),
         h("button", { class: "ts-btn", type: "button", onclick: () => emit("desk:edit") }, "Edit ", keyHint("edit")),
-        h("button", { class: "ts-btn ts-primary", type: "button", onclick: () => (acceptSelection(), desk.view.focus()) }, "Accept ", keyHint("accept")),
+        h(
+          "button",
+          { class: "ts-btn ts-primary", type: "button", onclick: () => (acceptSelection(), desk.view.focus()) },
+          "Accept ",
+          keyHint("accept"),
+        ),
       ),
     );
   }

@@ -46,13 +46,15 @@ const chain = (first, second) => (value) => (first(value), second(value));
 async function work() {
   if (saver.busy) return;
   saver.busy = true;
-  for (let tries = 0; saver.queue.length; ) {
+  for (let tries = 0; saver.queue.length;) {
     const { id, op, ticket: name, resolve } = saver.queue[0];
     const began = performance.now();
     const answer = await ask("annotate_edit", id, desk.head.revision, op, name);
     if (answer.error === NO_ANSWER) {
       setSaving("failed");
-      await new Promise((go) => (saver.wake = go) && setTimeout(go, RETRY_AFTER[Math.min(tries++, RETRY_AFTER.length - 1)]));
+      await new Promise(
+        (go) => (saver.wake = go) && setTimeout(go, RETRY_AFTER[Math.min(tries++, RETRY_AFTER.length - 1)]),
+      );
       continue;
     }
     tries = 0;
@@ -97,10 +99,14 @@ async function handBack() {
   setSaving("saved");
   const named = waiting.map(({ what }) => what).filter(Boolean);
   const what = named.length ? ` (${named.join(", ")})` : "";
-  tell("warn", `This document was changed in another window, and is shown as it is now. Your last edit${what} was not made.`, [
-    ["Make it again", () => waiting.forEach(({ op, what: said }) => sendEdit(op, said))],
-    ["Leave it", () => {}],
-  ]);
+  tell(
+    "warn",
+    `This document was changed in another window, and is shown as it is now. Your last edit${what} was not made.`,
+    [
+      ["Make it again", () => waiting.forEach(({ op, what: said }) => sendEdit(op, said))],
+      ["Leave it", () => {}],
+    ],
+  );
 }
 
 /* Wait until everything is on disk; false where that does not work out. */

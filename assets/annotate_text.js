@@ -1,7 +1,13 @@
 /* The text of the sentence at the selection, to be changed by typing; and new times that wait for yes or no. */
 
 function buildTextCard() {
-  const field = h("textarea", { class: "ts-input ts-annotate-text", rows: 1, "aria-label": "Text", spellcheck: "false", dir: "auto" });
+  const field = h("textarea", {
+    class: "ts-input ts-annotate-text",
+    rows: 1,
+    "aria-label": "Text",
+    spellcheck: "false",
+    dir: "auto",
+  });
   const what = h("span", { class: "ts-dim" });
   const wait = h("p", { class: "ts-hint ts-annotate-wait", role: "status", hidden: true });
   const offer = h("div", { class: "ts-annotate-offer", hidden: true });
@@ -15,7 +21,14 @@ function buildTextCard() {
       h("h2", {}, "Text"),
       what,
       h("span", { class: "ts-grow" }),
-      h("span", { class: "ts-hint ts-wide-only" }, h("kbd", { class: "ts-kbd" }, "Enter"), " saves, ", h("kbd", { class: "ts-kbd" }, "Esc"), " leaves it"),
+      h(
+        "span",
+        { class: "ts-hint ts-wide-only" },
+        h("kbd", { class: "ts-kbd" }, "Enter"),
+        " saves, ",
+        h("kbd", { class: "ts-kbd" }, "Esc"),
+        " leaves it",
+      ),
     ),
     h("div", { class: "ts-body" }, field, wait, offer),
   );
@@ -27,7 +40,8 @@ function buildTextCard() {
     const isInside = ["tokens", "words", "sentences"].includes(one.tier.key);
     const at = isInside ? (one.tier.key === "sentences" ? one.index : sentenceOf(selectedWord())) : -1;
     const sentences = ownTier("sentences");
-    if (isInside && at >= 0) return { tier: sentences, index: at, word: one.tier.key === "sentences" ? -1 : selectedWord() };
+    if (isInside && at >= 0)
+      return { tier: sentences, index: at, word: one.tier.key === "sentences" ? -1 : selectedWord() };
     return { tier: one.tier, index: one.index, word: -1 };
   }
 
@@ -137,11 +151,21 @@ function buildTextCard() {
 function summaryOf({ times, before, words }) {
   let most = { by: 0 };
   times.forEach(([id, start, end], i) => {
-    const moves = [["begin", start - before[i][1]], ["end", end - before[i][2]]];
+    const moves = [
+      ["begin", start - before[i][1]],
+      ["end", end - before[i][2]],
+    ];
     for (const [verb, by] of moves) if (Math.abs(by) > Math.abs(most.by)) most = { id, verb, by };
   });
   const count = `New times for ${times.length} word${times.length === 1 ? "" : "s"}.`;
   if (!most.by) return [count];
   const figure = h("b", { class: "ts-mono" }, `${Math.round(1000 * Math.abs(most.by))} ms`);
-  return [count, " ", h("bdi", {}, `“${words.get(most.id) ?? ""}”`), ` would ${most.verb} `, figure, most.by < 0 ? " earlier." : " later."];
+  return [
+    count,
+    " ",
+    h("bdi", {}, `“${words.get(most.id) ?? ""}”`),
+    ` would ${most.verb} `,
+    figure,
+    most.by < 0 ? " earlier." : " later.",
+  ];
 }

@@ -56,7 +56,8 @@ function buildAnnotateView(element) {
       class: "ts-card ts-align",
       tabindex: 0,
       role: "application",
-      "aria-label": "Annotation. N goes to the next word to check, A accepts it, E edits it, question mark shows all keys.",
+      "aria-label":
+        "Annotation. N goes to the next word to check, A accepts it, E edits it, question mark shows all keys.",
     },
     toolbar.bar,
     plot,
@@ -129,7 +130,8 @@ function buildAnnotateView(element) {
     label(g, view, "waveform", "Waveform");
     g.font = `400 12px ${theme.sans}`;
     for (const tier of doc.order) {
-      const name = TIER_NAMES[tier.key] ?? (tier.name === tier.kind ? tier.name[0].toUpperCase() + tier.name.slice(1) : tier.name);
+      const name =
+        TIER_NAMES[tier.key] ?? (tier.name === tier.kind ? tier.name[0].toUpperCase() + tier.name.slice(1) : tier.name);
       label(g, view, tier.key, fitText(g, name, GUTTER - 6));
     }
     label(g, view, PROPOSED, "Proposed");
@@ -242,7 +244,8 @@ function buildAnnotateView(element) {
       const row = state.view && rowAt(state.view, y);
       const isSignal = ["waveform", "spectrogram", "ruler"].includes(row);
       let found = null;
-      if (event?.shiftKey && isSignal) found = { range: true, from: clamp(toTime(state.view, x), 0, desk.document.duration) };
+      if (event?.shiftKey && isSignal)
+        found = { range: true, from: clamp(toTime(state.view, x), 0, desk.document.duration) };
       else if (x >= state.view.x0 - REACH && desk.document.tiers[row]) found = edgeAt(desk.document.tiers[row], x);
       if (found?.id !== state.grip?.id || found?.edge !== state.grip?.edge) redraw(false);
       state.grip = found;
@@ -284,7 +287,13 @@ function buildAnnotateView(element) {
       }
     }
     if (best && tier.kind === "tokens" && desk.document.own.words) best = ofWord(best) ?? best;
-    return best && { ...best, time: best.tier[best.edge][best.index], ...roomOf(desk.document, best.tier, best.index, best.edge) };
+    return (
+      best && {
+        ...best,
+        time: best.tier[best.edge][best.index],
+        ...roomOf(desk.document, best.tier, best.index, best.edge),
+      }
+    );
   }
 
   /* Where a token ends with its word, that is the word's boundary. */
@@ -391,7 +400,12 @@ function buildAnnotateCard() {
   const title = h("span", { class: "ts-big" });
   const tag = h("span", { class: "ts-tag" });
   const list = h("dl");
-  const node = h("div", { class: "ts-pop ts-card-hover", hidden: true }, h("div", { class: "ts-row ts-spread" }, title, tag), list);
+  const node = h(
+    "div",
+    { class: "ts-pop ts-card-hover", hidden: true },
+    h("div", { class: "ts-row ts-spread" }, title, tag),
+    list,
+  );
   const show = (tier, index) => {
     const sure = tier.sure[index];
     title.textContent = `“${labelOf(tier, index)}”`;

@@ -73,7 +73,9 @@ SCRIPTS = (
     "annotate_list.js",
     "annotate_import.js",
     "annotate_find.js",
-    "annotate_more.js",
+    "annotate_menus.js",
+    "annotate_details.js",
+    "annotate_report.js",
     "annotate_page.js",
     "mount.js",
 )

@@ -60,3 +60,13 @@ def test_a_data_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(SettingsError, match="TOKENSCOPE_DATA"):
         Settings.from_environment({"TOKENSCOPE_DATA": str(tmp_path / "file" / "data")})
+
+
+def test_documents_are_kept_beside_the_data_or_where_work_is_kept(tmp_path: Path) -> None:
+    given = Settings.from_environment({"TOKENSCOPE_DATA": str(tmp_path / "data")})
+    assert given.documents == tmp_path / "data" / "documents"
+    own = Settings.from_environment({"XDG_CACHE_HOME": str(tmp_path / "c"), "XDG_DATA_HOME": str(tmp_path / "d")})
+    assert own.documents == tmp_path / "d" / "tokenscope" and own.data == tmp_path / "c" / "tokenscope"
+    assert own.keep_days is None
+    hosted = Settings.from_environment({"TOKENSCOPE_DATA": str(tmp_path), "TOKENSCOPE_MODE": "hosted"})
+    assert (hosted.keep_days, hosted.max_kept, hosted.max_kept_mb) == (7.0, 50, 5000)
