@@ -227,8 +227,10 @@ class WindowStream(Stream):
         behind = available - self._drafted
         if self._every is not None and behind >= self._every and available > self._decoded:
             seen = available - behind % self._every
-            encoded, start = self._encoded(seen)
-            self._show_draft(encoded[self._decoded - start :], seen)
+            # The next chunk brings a draft with it; one just before that would cost as much and show nothing new.
+            if self._decoded + self._chunk + self._right - seen > self._every // 2:
+                encoded, start = self._encoded(seen)
+                self._show_draft(encoded[self._decoded - start :], seen)
 
     def _hear_rest(self) -> None:
         total = -(-self._features.count // self._stride)

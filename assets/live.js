@@ -2,7 +2,7 @@
 
    Event to Python: open {rate, ticket}; the answer is the part's value {session, name} or {error}, with the same ticket.
    Server functions (components/live.py): live_push([session, packet, known]), live_look([session, known]),
-   live_drop(session), live_save([session, format]), live_again(session), live_beside(doc), live_sample(index).
+   live_drop(session), and those of live_sources.js and live_after.js.
    `known` is {words, sentences, draft}: how much of the text the page has; answers carry what is new.
    Left on the element for tests: data-stage, data-captured, data-sent, data-kept (samples), data-packets, data-document. */
 
@@ -10,198 +10,98 @@ ICONS.stop = "M3.5 3.5h9v9h-9z";
 FILLED.add("stop");
 
 const LOOK_EVERY = 400; /* ms between looks while no packets go */
+const SLOW_FROM = 6; /* seconds that the model may lie behind before it is said */
+
+const LIVE_TITLES = { idle: "Ready", opening: "Opening…", listening: "Listening", paused: "Paused", stopping: "Finishing…", done: "Stopped" };
 
 parts.live = ({ root, element, props, trigger, server, watch }) => {
   const { samples = [], formats = [], limit = "" } = props.value ?? {};
+  const state = { stage: "idle", take: null, lookedAt: 0 };
+  const { node: messages, say, clear: clearMessages } = makeMessages();
   const text = makeLiveText();
-  const sentences = makeLiveSentences(playSpan);
   const strip = makeStrip();
-  const meter = makeMeter();
-  const player = new Audio();
-  const state = { stage: "idle", take: null, rate: 0, lookedAt: 0 };
-  const said = new Map(); /* what the messages say, by key */
-  let opening = null; /* {ticket, resolve} while the server opens a session */
-
-  /* Nodes. */
+  const figures = makeLiveFigures();
+  const after = makeLiveAfter({ root, server, formats, take: () => state.take });
+  const sentences = makeLiveSentences(after.playSpan);
+  const sources = makeLiveSources({ samples, server, begin, say });
+  const { meter } = sources;
+  let opening = null; /* {ticket, resolve, reject} while the server opens a session */
 
   const dot = h("span", { class: "ts-live-dot", "aria-hidden": "true" });
   const title = h("h2", { role: "status" }, "Ready");
   const time = h("span", { class: "ts-mono ts-dim" });
-  const start = button("Start", "mic", () => begin("microphone"), "ts-primary");
-  const pause = button("Pause", "pause", togglePause);
-  const stop = button("Stop", "stop", () => end(), "ts-live-stop");
-  const wipe = button("Clear", "cross", clear);
-  const message = h("div", { class: "ts-live-messages" });
-  const device = h("select", { class: "ts-select ts-live-wide", "aria-label": "Microphone" });
-  const clean = h("input", { type: "checkbox", id: "ts-live-clean" });
-  const file = h("select", { class: "ts-select ts-grow", "aria-label": "File to play" });
-  const chooser = h("input", { type: "file", accept: ACCEPT, class: "ts-offscreen", tabindex: -1, "aria-label": "File to speak" });
-  const isHeard = h("input", { type: "checkbox", id: "ts-live-heard", checked: true });
-  const play = button("Play", "play", () => begin("file"));
-  const fileNote = h("span", { class: "ts-hint" });
-  const figures = Object.fromEntries(
-    [
-      ["lag", "behind your voice"],
-      ["speed", "of real time used"],
-      ["lost", "samples lost"],
-      ["changed", "draft words changed"],
-      ["delay", "from spoken to final"],
-      ["p95", "for 95 % of words"],
-    ].map(([name, label]) => [name, { label, value: h("b", { "data-figure": name }, "–") }]),
+  const start = liveButton("Start", "mic", () => begin("microphone"), "ts-primary");
+  const pause = liveButton("Pause", "pause", togglePause);
+  const stop = liveButton("Stop", "stop", () => end(), "ts-live-stop");
+  const wipe = liveButton("Clear", "cross", clear);
+  const recorder = h(
+    "section",
+    { class: "ts-card" },
+    h("header", {}, dot, title, time, h("span", { class: "ts-grow" }), h("div", { class: "ts-actions" }, wipe, start, pause, stop)),
+    h("div", { class: "ts-body" }, strip.canvas),
   );
-  const listen = button("Play", "play", () => (player.paused ? playSpan(0, Infinity) : player.pause()));
-  const inspect = button("Open in Transcribe", null, openInTranscribe);
-  const toAnnotate = button("Annotate", null, () => annotate("live", element.dataset.document));
-  const wav = button("WAV", null, () => save("wav"));
-  const saves = formats.map(({ format, name }) => {
-    const made = button(name, null, () => save(format));
-    made.dataset.format = format;
-    return made;
-  });
-  const afterNote = h("p", { class: "ts-hint" });
-  const beside = h("div", { class: "ts-live-beside" });
-  build();
-
-  function button(name, picture, onclick, kind = "") {
-    return h("button", { class: `ts-btn ts-tall ${kind}`, type: "button", onclick }, picture && icon(picture), name);
-  }
-
-  function card(name, ...children) {
-    return h("section", { class: "ts-card" }, h("header", {}, h("h2", {}, name)), h("div", { class: "ts-body" }, ...children));
-  }
-
-  function build() {
-    const stat = ({ label, value }) => h("div", { class: "ts-stat" }, value, h("span", {}, label));
-    wav.dataset.format = "wav";
-    root.append(
-      h(
-        "div",
-        { class: "ts-columns" },
-        h(
-          "div",
-          { class: "ts-stack" },
-          h(
-            "section",
-            { class: "ts-card" },
-            h("header", {}, dot, title, time, h("span", { class: "ts-grow" }), h("div", { class: "ts-actions" }, wipe, start, pause, stop)),
-            h("div", { class: "ts-body" }, strip.canvas),
-          ),
-          message,
-          h(
-            "section",
-            { class: "ts-card ts-live-card" },
-            h(
-              "header",
-              {},
-              h("h2", {}, "Text"),
-              h("span", { class: "ts-grow" }),
-              h("span", { class: "ts-dim ts-small" }, "grey italics may still change"),
-            ),
-            h("div", { class: "ts-body" }, text.node),
-          ),
-          beside,
-          sentences.node,
-        ),
-        h(
-          "div",
-          { class: "ts-stack" },
-          card(
-            "Microphone",
-            device,
-            h("div", { class: "ts-live-level" }, h("span", { class: "ts-small" }, "Level"), meter.node, meter.said),
-            h("label", { class: "ts-row ts-small", for: "ts-live-clean" }, clean, "Let the browser clean up noise"),
-          ),
-          h(
-            "section",
-            { class: "ts-card" },
-            h("header", {}, h("h2", {}, "How it keeps up")),
-            h("div", { class: "ts-body ts-stats" }, Object.values(figures).map(stat)),
-          ),
-          card(
-            "No microphone?",
-            h("span", { class: "ts-small" }, "Play a file as if you were speaking it."),
-            h("div", { class: "ts-row" }, file, play, chooser),
-            h("label", { class: "ts-row ts-small", for: "ts-live-heard" }, isHeard, "Let me hear it"),
-            fileNote,
-          ),
-          card("After you stop", h("div", { class: "ts-row ts-wrap" }, listen, inspect, toAnnotate), h("div", { class: "ts-row ts-wrap" }, wav, saves), afterNote),
-        ),
-      ),
-    );
-    file.append(
-      ...samples.map(({ name, seconds }, i) => h("option", { value: i }, `${name}, ${seconds.toFixed(1)} s`)),
-      h("option", { value: "own" }, "A file of yours…"),
-    );
-    show("idle");
-    refreshDevices();
-  }
+  const words = h(
+    "section",
+    { class: "ts-card ts-live-card" },
+    h(
+      "header",
+      {},
+      h("h2", {}, "Text"),
+      h("span", { class: "ts-grow" }),
+      h("span", { class: "ts-dim ts-small" }, "grey italics may still change"),
+    ),
+    h("div", { class: "ts-body" }, text.node),
+  );
+  root.append(
+    h(
+      "div",
+      { class: "ts-columns" },
+      h("div", { class: "ts-stack" }, recorder, messages, words, after.beside, sentences.node),
+      h("div", { class: "ts-stack" }, sources.microphone, figures.node, sources.instead, after.node),
+    ),
+  );
+  show("idle");
+  sources.refresh();
 
   /* Stages: idle, opening, listening, paused, stopping, done. */
 
+  const isOn = () => ["listening", "paused"].includes(state.stage);
+
   function show(stage) {
     state.stage = element.dataset.stage = stage;
-    const isOn = ["listening", "paused"].includes(stage);
-    const isFree = ["idle", "done"].includes(stage);
-    const isKept = stage === "done" && Boolean(state.take?.document);
-    title.textContent = {
-      idle: "Ready",
-      opening: "Opening…",
-      listening: state.take?.isFile ? "Playing" : "Listening",
-      paused: "Paused",
-      stopping: "Finishing…",
-      done: "Stopped",
-    }[stage];
+    const { take } = state;
+    title.textContent = stage === "listening" && take?.isFile ? "Playing" : LIVE_TITLES[stage];
     dot.classList.toggle("ts-on", stage === "listening");
-    const [hadStart, hadStop] = [start, stop].map((one) => one === document.activeElement);
-    start.hidden = isOn || stage === "stopping";
-    start.disabled = stage === "opening";
-    start.lastChild.nodeValue = stage === "done" ? "Start again" : "Start";
-    pause.hidden = stop.hidden = !isOn;
-    pause.replaceChildren(icon(stage === "paused" ? "play" : "pause"), stage === "paused" ? "Go on" : "Pause");
-    if (hadStart && isOn) stop.focus();
-    state.returns ||= hadStop && !isOn;
-    if (stage === "done" && state.returns && document.activeElement === document.body) start.focus();
-    if (stage === "done") state.returns = false;
-    wipe.hidden = stage !== "done";
-    play.disabled = device.disabled = clean.disabled = file.disabled = !isFree;
-    fileNote.textContent = isFree ? "" : state.take?.isFile ? "Stop the file first" : "Stop the microphone first";
-    fileNote.hidden = isFree;
-    for (const one of [listen, inspect, toAnnotate]) one.disabled = !isKept;
-    const isHere = ["stopping", "done"].includes(stage) && state.take?.copy && !state.take.copy.isEmpty();
-    wav.disabled = !isKept && !isHere;
-    for (const one of saves) one.disabled = !isKept || !text.count();
+    showButtons(stage);
+    sources.setFree(["idle", "done"].includes(stage), take?.isFile ? "Stop the file first" : "Stop the microphone first");
+    const isKept = stage === "done" && Boolean(take?.document);
+    const isHere = ["stopping", "done"].includes(stage) && Boolean(take?.copy) && !take.copy.isEmpty();
     const reasons = { idle: "Record something first", done: isHere ? "Only this page has the sound: save it" : "Nothing was recorded" };
-    afterNote.textContent = isKept ? "" : (reasons[stage] ?? "Stop first");
+    after.allow({ isKept, isHere, isHeard: text.count() > 0 }, reasons[stage] ?? "Stop first");
     sentences.playable(isKept);
     text.listen(stage === "listening");
-    if (!isOn) meter.rest(stage === "idle" || stage === "done" ? "Not listening" : "");
+    if (!isOn()) meter.rest(stage === "idle" || stage === "done" ? "Not listening" : "");
   }
 
-  /* One message for each key: the same words again change nothing, "" takes it away, and what
-     was closed stays away until it says something else. */
-  function say(kind, words, key) {
-    if ((said.get(key) ?? "") === words) return;
-    said.set(key, words);
-    const shown = message.querySelector(`[data-key="${key}"]`);
-    if (!words) return shown?.remove();
-    if (shown) return void (shown.querySelector(".ts-grow").textContent = words);
-    const close = h("button", { class: "ts-btn ts-quiet ts-iconic", type: "button", "aria-label": "Close" }, icon("cross"));
-    const node = h(
-      "div",
-      { class: `ts-message ts-${kind}`, role: kind === "error" ? "alert" : "status", "data-key": key },
-      icon(kind === "info" ? "info" : "warn"),
-      h("span", { class: "ts-grow" }, words),
-      close,
-    );
-    close.addEventListener("click", () => node.remove());
-    message.append(node);
+  /* The keyboard's focus goes where its button went. */
+  function showButtons(stage) {
+    const [hadStart, hadStop] = [start, stop].map((one) => one === document.activeElement);
+    start.hidden = isOn() || stage === "stopping";
+    start.disabled = stage === "opening";
+    start.lastChild.nodeValue = stage === "done" ? "Start again" : "Start";
+    pause.hidden = stop.hidden = !isOn();
+    pause.replaceChildren(icon(stage === "paused" ? "play" : "pause"), stage === "paused" ? "Go on" : "Pause");
+    wipe.hidden = stage !== "done";
+    if (hadStart && isOn()) stop.focus();
+    state.returns ||= hadStop && !isOn();
+    if (stage === "done" && state.returns && document.activeElement === document.body) start.focus();
+    if (stage === "done") state.returns = false;
   }
 
   /* A take is one recording: its source, its sender, and what the page knows of its text. */
 
   async function begin(kind) {
-    if (!["idle", "done"].includes(state.stage)) return;
-    if (kind === "file" && file.value === "own" && !chooser.files.length) return chooser.click();
+    if (!["idle", "done"].includes(state.stage) || !sources.isChosen(kind)) return;
     clear();
     const take = { isFile: kind === "file", known: { words: 0, sentences: 0, draft: 0 }, early: [] };
     state.take = take;
@@ -213,9 +113,7 @@ parts.live = ({ root, element, props, trigger, server, watch }) => {
       end();
     };
     try {
-      take.source = take.isFile
-        ? await openFile({ ...(await chosenFile()), isHeard: isHeard.checked, onBlock, onLost })
-        : await openMicrophone({ device: device.value, clean: clean.checked, onBlock, onLost });
+      take.source = await sources.open(kind, { onBlock, onLost });
       const { session } = await openSession(take.source.rate);
       take.session = session;
     } catch (error) {
@@ -231,12 +129,12 @@ parts.live = ({ root, element, props, trigger, server, watch }) => {
       rate: take.source.rate,
       send: (packet) => server.live_push([take.session, packet, take.known]),
       onAnswer: (answer) => update(take, answer),
-      onTrouble: (trouble) => onTrouble(take, trouble),
+      onTrouble: (kind, said) => onTrouble(take, kind, said),
     });
     show("listening");
     stayAwake(take);
     for (const [pcm, at] of take.early.splice(0)) hear(take, pcm, at);
-    refreshDevices();
+    sources.refresh();
     tick(take);
     if (take.isOver) end();
   }
@@ -287,15 +185,6 @@ parts.live = ({ root, element, props, trigger, server, watch }) => {
     opening = null;
   });
 
-  async function chosenFile() {
-    if (file.value === "own") {
-      const [chosen] = chooser.files;
-      return { bytes: await chosen.arrayBuffer(), name: chosen.name };
-    }
-    const index = Number(file.value);
-    return { bytes: fromBase64(await server.live_sample(index)), name: samples[index].name };
-  }
-
   function togglePause() {
     const { take } = state;
     if (state.stage === "listening") take.source.pause();
@@ -306,7 +195,7 @@ parts.live = ({ root, element, props, trigger, server, watch }) => {
 
   async function end() {
     const { take } = state;
-    if (!["listening", "paused"].includes(state.stage)) return void (take && (take.isOver = true));
+    if (!isOn()) return void (take && (take.isOver = true));
     take.isOver = true;
     take.lock?.release();
     show("stopping");
@@ -315,30 +204,38 @@ parts.live = ({ root, element, props, trigger, server, watch }) => {
     if (!arrived && take === state.take) show("done");
   }
 
-  /* Text. */
+  function clear() {
+    const { take } = state;
+    state.take = null;
+    if (take?.session) server.live_drop(take.session).catch(() => {});
+    for (const one of [text, sentences, figures, after]) one.clear();
+    clearMessages();
+    time.textContent = "";
+    strip.start(FILE_RATE);
+    for (const key of ["captured", "sent", "kept", "packets", "document"]) delete element.dataset[key];
+    show("idle");
+  }
+
+  /* What the server says of a take. */
 
   function update(take, answer) {
     if (take !== state.take) return;
     state.lookedAt = performance.now();
-    const { words, sentences: rows, draft, stage } = answer;
-    text.take(words, draft);
+    const { words: heard, sentences: rows, draft } = answer;
+    text.take(heard, draft);
     sentences.take(rows);
-    take.known = { words: words.count, sentences: rows.count, draft: draft ? draft.revision : take.known.draft };
+    take.known = { words: heard.count, sentences: rows.count, draft: draft ? draft.revision : take.known.draft };
     take.answer = answer;
     strip.settle(answer.settled);
-    if (answer.problem) say("error", answer.problem, "problem");
-    if (answer.full && state.stage !== "done") {
-      say("warn", `Recordings up to ${limit} are taken here, so this one was ended. All of it is kept.`, "full");
-      if (["listening", "paused"].includes(state.stage)) end();
-    }
     Object.assign(element.dataset, { sent: take.sender.state.sent, kept: answer.samples, packets: answer.next });
-    showFigures(take);
-    const isOn = ["listening", "paused"].includes(state.stage);
-    if (answer.ended && isOn && !answer.full) {
+    if (answer.problem) say("error", answer.problem, "problem");
+    if (answer.full && state.stage !== "done")
+      say("warn", `Recordings up to ${limit} are taken here, so this one was ended. All of it is kept.`, "full");
+    else if (answer.ended && isOn())
       say("warn", "The server heard nothing from this page for some minutes, so it ended the recording. What had come is kept.", "full");
-      end();
-    }
-    if (stage === "done" && state.stage === "stopping") done(take, answer);
+    showFigures(take);
+    if ((answer.full || answer.ended) && isOn()) end();
+    if (answer.stage === "done" && state.stage === "stopping") done(take, answer);
   }
 
   function done(take, answer) {
@@ -352,30 +249,28 @@ parts.live = ({ root, element, props, trigger, server, watch }) => {
   function showFigures(take) {
     const { answer, sender, source } = take;
     if (!answer) return;
-    const lag = Math.max(0, sender.state.captured / source.rate - answer.settled);
-    const behind = Math.max(0, sender.state.captured / source.rate - answer.seconds);
-    figures.lag.value.textContent = `${lag.toFixed(1)} s`;
-    figures.speed.value.textContent = answer.speed === null ? "–" : `${answer.speed.toFixed(2)}×`;
+    const captured = sender.state.captured / source.rate;
     const isOver = state.stage === "stopping" || state.stage === "done";
-    figures.lost.value.textContent = amount(isOver && answer.stage === "done" ? Math.max(0, sender.state.captured - answer.samples) : 0);
-    figures.changed.value.textContent = answer.drafted ? `${Math.round((100 * answer.changed) / answer.drafted)} %` : "–";
-    figures.delay.value.textContent = answer.delay === null ? "–" : `${answer.delay.toFixed(1)} s`;
-    figures.p95.value.textContent = answer.delay_p95 === null ? "–" : `${answer.delay_p95.toFixed(1)} s`;
-    const isSlow = behind > 6 && !isOver && !sender.state.trouble;
+    const lost = isOver && answer.stage === "done" ? Math.max(0, sender.state.captured - answer.samples) : 0;
+    figures.show(answer, captured, lost);
+    const behind = captured - answer.seconds;
+    const isSlow = behind > SLOW_FROM && !isOver && !sender.state.trouble;
     say("info", isSlow ? `The model is ${behind.toFixed(0)} s behind your voice. Nothing is lost; the text follows.` : "", "slow");
-    time.textContent = clock(sender.state.captured / source.rate, 1);
+    time.textContent = clock(captured, 1);
   }
 
-  function onTrouble(take, trouble) {
+  /* See makeSender. */
+  function onTrouble(take, kind, said) {
     if (take !== state.take) return;
-    if (trouble === "") return say("warn", "", "connection");
-    if (trouble === "connection") {
-      const away = Math.round((Date.now() - take.sender.state.trouble) / 1000);
-      const words = `No connection to the server for ${away} s. Your voice is kept here and sent when it is back.`;
-      return say("warn", words, "connection");
+    if (kind === "over") return say("warn", "", "connection");
+    if (kind === "refused") {
+      say("error", said, "open");
+      if (isOn()) end();
+      return;
     }
-    say("error", trouble, "open");
-    if (["listening", "paused"].includes(state.stage)) end();
+    const away = Math.round((Date.now() - take.sender.state.trouble) / 1000);
+    const what = kind === "full" ? said : `No connection to the server for ${away} s.`;
+    say("warn", `${what} Your voice is kept here and sent when ${kind === "full" ? "there is room" : "it is back"}.`, "connection");
   }
 
   /* While packets go, their answers bring the text; in a pause and at the end the page asks. */
@@ -395,118 +290,4 @@ parts.live = ({ root, element, props, trigger, server, watch }) => {
       if (answer) update(take, answer);
     }
   }
-
-  function clear() {
-    const { take } = state;
-    player.pause();
-    player.removeAttribute("src");
-    state.take = null;
-    if (take?.session) server.live_drop(take.session).catch(() => {});
-    text.clear();
-    sentences.clear();
-    message.replaceChildren();
-    said.clear();
-    beside.replaceChildren();
-    time.textContent = "";
-    strip.start(FILE_RATE);
-    for (const { value } of Object.values(figures)) value.textContent = "–";
-    for (const key of ["captured", "sent", "kept", "packets", "document"]) delete element.dataset[key];
-    show("idle");
-  }
-
-  /* After it has been stopped. */
-
-  /* An answer of the server; where it cannot be had, Gradio's client gives nothing or fails. */
-  const ask = async (call, error) => (await call().catch(() => null)) ?? { error };
-
-  async function saved(format) {
-    const answer = await ask(() => server.live_save([state.take.session, format]), "The file could not be made.");
-    afterNote.textContent = answer.error ?? "";
-    return answer.error ? null : answer;
-  }
-
-  async function save(format) {
-    if (format === "wav" && !state.take.document) {
-      const address = URL.createObjectURL(state.take.copy.wav());
-      follow(address, "live.wav");
-      return void setTimeout(() => URL.revokeObjectURL(address), 60000);
-    }
-    const made = await saved(format);
-    if (made) follow(fileAddress(made.path), made.name);
-  }
-
-  function follow(href, name) {
-    const link = h("a", { href, download: name, hidden: true });
-    root.append(link);
-    link.click();
-    link.remove();
-  }
-
-  async function playSpan(from, to) {
-    if (state.stage !== "done" || !state.take?.document) return;
-    if (!player.src) {
-      const made = await saved("wav");
-      if (!made) return;
-      player.src = fileAddress(made.path);
-    }
-    player.currentTime = from;
-    player.ontimeupdate = () => player.currentTime >= to && player.pause();
-    await player.play().catch(() => {});
-  }
-  for (const event of ["play", "pause", "ended"])
-    player.addEventListener(event, () =>
-      listen.replaceChildren(icon(player.paused ? "play" : "pause"), player.paused ? "Play" : "Pause"),
-    );
-
-  async function openInTranscribe() {
-    const { take } = state;
-    inspect.disabled = true;
-    afterNote.textContent = "Hearing all of it again…";
-    let answer = null;
-    do {
-      answer = await ask(() => server.live_again(take.session), "The server cannot be reached. Try again.");
-      if (answer.share) afterNote.textContent = `Hearing all of it again, ${Math.round(100 * answer.share)} %`;
-    } while (!answer.error && !answer.document && take === state.take);
-    if (take !== state.take) return;
-    inspect.disabled = false;
-    afterNote.textContent = answer.error ?? "";
-    if (answer.error) return;
-    const compared = await server.live_beside(answer.document).catch(() => null);
-    if (compared) beside.replaceChildren(differenceCard(compared));
-    openTab("Transcribe");
-    location.hash = `#d=${answer.document}`;
-  }
-
-  /* Microphones. */
-
-  async function refreshDevices() {
-    const before = device.value;
-    const found = await listMicrophones().catch(() => []);
-    device.replaceChildren(
-      h("option", { value: "" }, found.length ? "The browser's default microphone" : "Default microphone"),
-      ...found.filter(({ id }) => id).map(({ id, name }) => h("option", { value: id }, name)),
-    );
-    device.value = found.some(({ id }) => id === before) ? before : "";
-    const problem = microphoneProblem();
-    if (problem) say("info", problem, "microphone");
-  }
-  navigator.mediaDevices?.addEventListener?.("devicechange", refreshDevices);
-
-  chooser.addEventListener("change", () => {
-    if (!chooser.files.length) return;
-    file.lastChild.textContent = chooser.files[0].name;
-    file.value = "own";
-    begin("file");
-  });
-  file.addEventListener("change", () => {
-    if (file.value === "own") {
-      chooser.value = "";
-      chooser.click();
-    }
-  });
 };
-
-function openTab(name) {
-  const found = [...document.querySelectorAll('button[role="tab"]')].find((tab) => tab.textContent.trim() === name);
-  found?.click();
-}

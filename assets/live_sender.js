@@ -2,7 +2,9 @@
    the next one, so a slow server or connection means larger packets and never lost sound. A packet that got no answer is
    sent again as it was: the server takes each number once.
 
-   send(packet): the server function, with packet {number, pcm, age, last}; its answer has {next, ended} or {error}. */
+   send(packet): the server function, with packet {number, pcm, age, last}; its answer has {next, ended, trouble} or
+   {error}. onTrouble(kind, text): "connection" (no answer), "full" (the server cannot store it yet, and says why), "over"
+   (it goes on), "refused" (for good, and why). */
 
 const PACKET_SECONDS = 0.2;
 const PACKET_MOST = 10; /* seconds in one packet */
@@ -67,20 +69,21 @@ function makeSender({ rate, send, onAnswer, onTrouble }) {
       const answer = await within(ANSWER_WITHIN, () => send({ number, pcm, age: (Date.now() - at) / 1000, last }));
       if (isDead) return;
       if (answer?.error) {
-        onTrouble(answer.error);
+        onTrouble("refused", answer.error);
         return abort();
       }
       if (answer && answer.next > number) {
         state.number = number + 1;
         state.sent += count;
-        if (state.trouble) onTrouble("");
+        if (state.trouble) onTrouble("over");
         state.trouble = 0;
         onAnswer(answer);
         break;
       }
       if (answer?.ended) return whenOver(true); /* the server takes no more: it says why */
       state.trouble ||= Date.now();
-      if (tries) onTrouble("connection");
+      if (answer?.trouble) onTrouble("full", answer.trouble);
+      else if (tries) onTrouble("connection");
       await new Promise((resolve) => {
         wake = resolve;
         setTimeout(resolve, RETRY[Math.min(tries, RETRY.length - 1)]);

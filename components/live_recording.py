@@ -32,8 +32,8 @@ class Recording:
         self._waiting: dict[int, tuple[np.ndarray, bool]] = {}
         self._ended = False
         self._grown = threading.Condition()
-        self._file: BinaryIO | None = path.open("w+b")
-        self._file.write(_header(rate, 0))
+        self._file: BinaryIO | None = path.open("w+b", buffering=0)
+        _write(self._file, _header(rate, 0))
 
     @property
     def ended(self) -> bool:
@@ -53,6 +53,8 @@ class Recording:
             last: whether it ends the recording.
         Returns:
             Numbers of the packets that have been written now.
+        Raises:
+            OSError: the disk does not take it. The recording stays as it was; the same packet may come again.
         """
         written = []
         with self._grown:
@@ -98,12 +100,11 @@ class Recording:
 
     def _write(self, samples: np.ndarray, last: bool) -> None:
         samples = samples[: self.max_samples - self.samples]
-        self._file.seek(0, 2)
-        self._file.write(samples.astype("<i2").tobytes())
-        self.samples += len(samples)
+        self._file.seek(WAV_HEADER + 2 * self.samples)  # over what a full disk has left of an attempt
+        _write(self._file, samples.astype("<i2").tobytes())
         self._file.seek(0)
-        self._file.write(_header(self.rate, self.samples))
-        self._file.flush()
+        _write(self._file, _header(self.rate, self.samples + len(samples)))
+        self.samples += len(samples)
         self._ended = last or self.full
 
     def _read(self, first: int, count: int) -> np.ndarray:
@@ -111,6 +112,12 @@ class Recording:
             return np.zeros(0, np.int16)
         self._file.seek(WAV_HEADER + 2 * first)
         return np.frombuffer(self._file.read(2 * count), "<i2").astype(np.int16)
+
+
+def _write(file: BinaryIO, data: bytes) -> None:
+    """All of it: an unbuffered file takes what fits, and raises OSError only at the next attempt."""
+    while data:
+        data = data[file.write(data) :]
 
 
 def _header(rate: int, samples: int) -> bytes:

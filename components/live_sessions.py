@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import errno
 import logging
 import os
 import secrets
@@ -95,6 +96,8 @@ class LiveSession:
         self.recording = Recording(path, rate, int(max_seconds * rate))
         self.stage: Stage = "loading"
         self.problem = ""
+        #: Why the last packet could not be stored; it is sent again.
+        self.trouble = ""
         self.heard = Heard()
         self.document = ""
         self.model_rate = 16_000
@@ -119,7 +122,13 @@ class LiveSession:
         if made is None:
             return False
         number, samples, age, last = made
-        if number in self.recording.put(number, samples, last):
+        try:
+            written = self.recording.put(number, samples, last)
+        except OSError as error:
+            self.trouble = not_stored(error)
+            return True
+        self.trouble = ""
+        if number in written:
             with self._lock:
                 self._stability.captured(self.recording.samples / self.rate, time.monotonic() - age)
         return True
@@ -147,6 +156,7 @@ class LiveSession:
         return {
             "stage": self.stage,
             "problem": self.problem,
+            "trouble": self.trouble,
             "next": self.recording.next,
             "samples": self.recording.samples,
             "ended": self.recording.ended,
@@ -182,7 +192,8 @@ class LiveSession:
                 self.document = self._keep(self).id
         except (asr_core.AsrError, UnknownDocumentError, OSError) as error:
             log.exception("A live recording could not be kept")
-            self.problem = self.problem or f"The recording could not be kept: {error}"
+            said = not_stored(error) if isinstance(error, OSError) else str(error)
+            self.problem = self.problem or f"The recording could not be kept. {said}"
         finally:
             self.stage = "done"
             self.recording.path.unlink(missing_ok=True)
@@ -255,17 +266,23 @@ class LiveSessions:
                 raise asr_core.AudioError(
                     f"This server takes no more live recordings at once than {self._max_sessions}. Try again later."
                 )
-            session = LiveSession(
+            session = self._begin(model, int(rate))
+            self._sessions[session.id] = session
+            return session
+
+    def _begin(self, model: str, rate: int) -> LiveSession:
+        try:
+            return LiveSession(
                 path=self._folder / f"{secrets.token_hex(12)}.wav",
                 name=f"live {time.strftime('%Y-%m-%d %H.%M.%S')}.wav",
                 model=model,
-                rate=int(rate),
+                rate=rate,
                 max_seconds=self.max_minutes * 60,
                 recognizer=lambda: self._models.get(model),
                 keep=self._keep,
             )
-            self._sessions[session.id] = session
-            return session
+        except OSError as error:
+            raise asr_core.AudioError(f"{not_stored(error)} Free some space, then press Start again.") from error
 
     def get(self, key: Any) -> LiveSession | None:
         with self._lock:
@@ -314,6 +331,12 @@ class LiveSessions:
         if session.problem:
             transcript = replace(transcript, warnings=(*transcript.warnings, session.problem))
         return self._documents.update(document.id, transcript=transcript, seconds=session.heard.work)
+
+
+def not_stored(error: OSError) -> str:
+    """Why the sound is not on disk, for a person."""
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    return "The server's disk is full." if full else f"The server cannot store the sound ({error.strerror})."
 
 
 def share_sound(document: Document) -> Path:
