@@ -142,33 +142,36 @@ parts.compare_reference = ({ root, upload }) => {
 
   const share = (value) => `${(100 * value).toFixed(1)} %`;
 
-  function table({ results: found, timed }) {
-    const head = ["", "WER", "CER", ...(timed ? ["mean", "median", "≤ 20", "≤ 50", "≤ 80 ms"] : [])];
-    const cells = ({ wer, cer, boundaries }) => [
-      share(wer),
-      share(cer),
-      ...(timed && boundaries
-        ? [plainMilliseconds(boundaries.mean), plainMilliseconds(boundaries.median), ...boundaries.within.map((v) => `${Math.round(100 * v)} %`)]
-        : []),
-    ];
+  /* A row for each decoder; `cells` answers its texts. */
+  function table(kind, head, found, cells) {
+    const row = (one, k) =>
+      h(
+        "tr",
+        { title: `${one.substitutions} other words, ${one.insertions} too many, ${one.deletions} missing` },
+        h("td", {}, letterBadge(k)),
+        cells(one).map((text) => h("td", { class: "ts-figure" }, text)),
+      );
     return h(
       "table",
-      { class: "ts-table ts-compare-results" },
-      h("thead", {}, h("tr", {}, head.map((text) => h("th", { class: "ts-right" }, text)))),
-      h(
-        "tbody",
-        {},
-        found.map((one, k) =>
-          h(
-            "tr",
-            { title: `${one.substitutions} other words, ${one.insertions} too many, ${one.deletions} missing` },
-            h("td", {}, letterBadge(k)),
-            cells(one).map((text) => h("td", { class: "ts-figure" }, text)),
-          ),
-        ),
-      ),
+      { class: `ts-table ts-compare-measures ts-compare-${kind}` },
+      h("thead", {}, h("tr", {}, ["", ...head].map((text) => h("th", { class: "ts-right" }, text)))),
+      h("tbody", {}, found.map(row)),
     );
   }
+
+  const tables = ({ results: found, timed }) => [
+    table("results", ["WER", "CER"], found, ({ wer, cer }) => [share(wer), share(cer)]),
+    timed &&
+      table("edges", ["mean", "median", "≤ 20", "≤ 50", "≤ 80 ms"], found, ({ boundaries }) =>
+        boundaries
+          ? [
+              plainMilliseconds(boundaries.mean),
+              plainMilliseconds(boundaries.median),
+              ...boundaries.within.map((value) => `${Math.round(100 * value)} %`),
+            ]
+          : Array(5).fill("–"),
+      ),
+  ];
 
   function build() {
     document.body.classList.toggle("ts-compare-measured", Boolean(lab.data?.reference));
@@ -180,7 +183,7 @@ parts.compare_reference = ({ root, upload }) => {
     name.textContent = reference?.name ?? "";
     remove.hidden = !reference;
     if (reference?.name) area.value = sent = "";
-    results.replaceChildren(...(reference ? [table(reference)] : []));
+    results.replaceChildren(...(reference ? tables(reference).filter(Boolean) : []));
     if (!reference) hint.textContent = "Then each decoder gets its word error rate.";
     else if (reference.timed) hint.textContent = `${amount(reference.words)} words. Boundary errors are of words that both have.`;
     else hint.textContent = `${amount(reference.words)} words without times: no boundary errors.`;

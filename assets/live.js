@@ -25,6 +25,7 @@ parts.live = ({ root, element, props, trigger, server, watch }) => {
   const sentences = makeLiveSentences(after.playSpan);
   const sources = makeLiveSources({ samples, server, begin, say });
   const { meter } = sources;
+  const isOn = () => ["listening", "paused"].includes(state.stage);
   let opening = null; /* {ticket, resolve, reject} while the server opens a session */
 
   const dot = h("span", { class: "ts-live-dot", "aria-hidden": "true" });
@@ -64,8 +65,6 @@ parts.live = ({ root, element, props, trigger, server, watch }) => {
   sources.refresh();
 
   /* Stages: idle, opening, listening, paused, stopping, done. */
-
-  const isOn = () => ["listening", "paused"].includes(state.stage);
 
   function show(stage) {
     state.stage = element.dataset.stage = stage;

@@ -123,8 +123,10 @@ def reliability_curve(trial: Trial, *, dark: bool = False) -> go.Figure | None:
     lay_out(figure, css, 240)
     figure.update_xaxes(range=[0, 1.02], tickvals=[0, 0.5, 1], title_text="confidence")
     figure.update_yaxes(range=[0, 1.05], tickvals=[0, 0.5, 1], tickformat=".0%", title_text="right", showgrid=False)
-    legend = {"x": 0.02, "y": 0.98, "bgcolor": "rgba(0,0,0,0)", "font": {"size": 11, "color": css["ink-2"]}}
-    figure.update_layout(showlegend=True, legend=legend)
+    # Above the curves: between them there is room in some charts only.
+    place = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "bgcolor": "rgba(0,0,0,0)"}
+    legend = {**place, "font": {"size": 11, "color": css["ink-2"]}}
+    figure.update_layout(showlegend=True, legend=legend, margin_t=44)
     figure.data[0].showlegend = False
     return figure
 

@@ -5,11 +5,19 @@ from __future__ import annotations
 import importlib.util
 import re
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+
+import asr_core
+
+if TYPE_CHECKING:
+    from tests.browser.live import Live, Open
 
 
 def _server() -> ModuleType:
@@ -117,3 +125,42 @@ def _starts_with(start: float, end: float) -> re.Pattern[str]:
 @pytest.fixture
 def view(page: Page) -> View:
     return View(page)
+
+
+@pytest.fixture
+def live(app: str, browser: Browser) -> Iterator[Open]:
+    """Opens pages: live() for one without a microphone, live(sound=path) for one that hears a file.
+
+    `script` runs before those of the page.
+    """
+    from tests.browser.live import Live, microphone  # it brings the app's modules in, which takes seconds
+
+    with ExitStack() as stack:
+
+        def open_page(
+            address: str = app,
+            *,
+            sound: Path | None = None,
+            script: str = "",
+            permissions: tuple[str, ...] = ("microphone",),
+            **options: Any,
+        ) -> Live:
+            chosen = browser if sound is None else stack.enter_context(microphone(browser, sound))
+            context: BrowserContext = chosen.new_context(viewport={"width": 1440, "height": 1000}, **options)
+            stack.callback(context.close)
+            if script:
+                context.add_init_script(script)
+            if permissions:
+                context.grant_permissions(list(permissions))
+            return Live(context.new_page()).open(address)
+
+        yield open_page
+
+
+@pytest.fixture(scope="session")
+def speech(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A sample as a WAV file, with silence around it."""
+    samples = asr_core.read_audio(server.SAMPLES / "meeting-date.flac", sample_rate=48_000)
+    path = tmp_path_factory.mktemp("speech") / "speech.wav"
+    asr_core.write_wav(path, np.pad(samples, 48_000), 48_000)
+    return path

@@ -163,9 +163,12 @@ def test_a_dropped_file_gives_boundary_errors(page: Page, heard: asr_core.Compar
     open_tab(page)
     compare(page, "TDT vs CTC")
     page.set_input_files("#ts-compare-reference input[type=file]", file)
-    results = page.locator(".ts-compare-results tbody tr")
-    expect(results.nth(0)).to_contain_text("100 %")
-    expect(results.nth(0)).to_contain_text("0.0 %")
+    expect(page.locator(".ts-compare-edges tbody tr").nth(0)).to_have_text(
+        re.compile("A *0 ms *0 ms *100 % *100 % *100 %")
+    )
+    expect(page.locator(".ts-compare-results tbody tr").nth(0)).to_contain_text("0.0 %")
+    box = page.locator("#ts-compare-reference .ts-scroll")
+    assert box.evaluate("box => box.scrollWidth <= box.clientWidth")
     bad = tmp_path / "bad.TextGrid"
     bad.write_text("not a TextGrid")
     page.set_input_files("#ts-compare-reference input[type=file]", bad)

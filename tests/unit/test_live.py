@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import errno
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -306,3 +307,46 @@ def test_a_stream_says_up_to_where_its_text_is_final(demo: asr_core.Recognizer, 
             assert all(token.start >= update.settled for token in update.draft.tokens)
             assert all(word.start < update.settled for word in update.final.words)
         assert update.settled >= update.seconds - WINDOW.right - WINDOW.chunk - 0.2
+
+
+class FullDisk:
+    """A file that takes half of what it is given, then nothing, as on a full disk, until there is room."""
+
+    def __init__(self, file: Any) -> None:
+        self.file, self.is_full, self.takes = file, True, 100
+
+    def write(self, data: bytes) -> int:
+        if not self.is_full:
+            return self.file.write(data)
+        if not self.takes:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        written = self.file.write(data[: self.takes])
+        self.takes -= written
+        return written
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.file, name)
+
+
+def test_a_full_disk_is_said_and_nothing_is_lost(tmp_path: Path, demo: asr_core.Recognizer, clip: np.ndarray) -> None:
+    live = sessions(tmp_path, demo)
+    session = live.open("demo", RATE)
+    first, second, *rest = packets(clip)
+    assert session.push(first)
+    session.recording._file = disk = FullDisk(session.recording._file)
+    assert session.push(second)
+    view = session.view({})
+    assert (view["trouble"], view["next"], view["samples"]) == ("The server's disk is full.", 1, 4000)
+    disk.is_full = False
+    for one in (second, *rest):
+        assert session.push(one) and session.view({})["trouble"] == ""
+    assert np.array_equal(kept(live, finished(session)), clip)
+
+
+def test_no_recording_begins_on_a_full_disk(tmp_path: Path, demo: asr_core.Recognizer) -> None:
+    live = sessions(tmp_path, demo)
+    live._folder = Path("/dev/full/..")
+    with pytest.raises(asr_core.AudioError, match="cannot store the sound"):
+        live.open("demo", RATE)
+    with pytest.raises(OSError, match="No space left"):
+        Recording(Path("/dev/full"), RATE, 1000)
