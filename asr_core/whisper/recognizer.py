@@ -13,7 +13,7 @@ import numpy as np
 from asr_core.alignment import Hypothesis, Transcript
 from asr_core.audio import as_samples
 from asr_core.batching import prepare
-from asr_core.decoding.options import Beam, Confidence, Decoding, Greedy, Maes, Whisper
+from asr_core.decoding.options import Beam, Confidence, Decoding, Greedy, Whisper
 from asr_core.engine import Priority
 from asr_core.errors import AudioError, Cancelled, DecodingError
 from asr_core.longform import Chunking
@@ -21,7 +21,7 @@ from asr_core.progress import OnProgress, Progress
 from asr_core.recognizer import Recognizer
 from asr_core.segmentation import Segmentation
 from asr_core.streaming import StreamWindow
-from asr_core.whisper import aligning, attention, search, word_times
+from asr_core.whisper import aligning, attention, search, settings, word_times
 from asr_core.whisper import features as front_end
 from asr_core.whisper.languages import LANGUAGES
 from asr_core.whisper.search import Decoder
@@ -31,16 +31,6 @@ from asr_core.whisper.transcription import FRAMES_PER_SECOND, Heard, Sound, hear
 
 if TYPE_CHECKING:
     from asr_core.models.whisper_config import WhisperConfig
-
-#: Settings that only other families know, and what they are when nobody has set them.
-_FOREIGN = {
-    "head": None,
-    "max_symbols": None,
-    "fusion": None,
-    "duration_weight": 1.0,
-    "label_bonus": 0.0,
-    "prune": 20.0,
-}
 
 
 @dataclass(frozen=True)
@@ -316,22 +306,8 @@ class WhisperRecognizer(Recognizer):
 
     def head_of(self, decoding: Decoding) -> str:
         """Check that the settings fit; there is one way to decode, so the answer is always "whisper"."""
-        if isinstance(decoding, Maes):
-            raise DecodingError(f"MAES decodes RNN-T models; {self.info.name} is a Whisper model. Use Beam.")
-        if not isinstance(decoding, Greedy | Beam):
-            raise DecodingError(f"decoding is a Greedy or Beam value, not {type(decoding).__name__}.")
-        if decoding.head is not None:
-            raise self._no_head(decoding.head)
-        for name, value in _FOREIGN.items():
-            if getattr(decoding, name, value) != value:
-                raise DecodingError(f"{name} does not apply to Whisper models; leave it at {value!r}.")
-        language = decoding.whisper.language if decoding.whisper else None
-        if language is not None and language not in (self.info.languages or LANGUAGES):
-            known = ", ".join(self.info.languages) if len(self.info.languages) < 4 else "codes such as en, de and zh"
-            raise DecodingError(f"{self.info.name} does not know the language {language!r}; it knows {known}.")
-        if decoding.whisper and decoding.whisper.task == "translate" and not self.config.dimensions.multilingual:
-            raise DecodingError(f"{self.info.name} knows English only, so it cannot translate.")
+        settings.check(decoding, self.info, self.config.dimensions.multilingual)
         return "whisper"
 
     def _no_head(self, head: str) -> DecodingError:
-        return DecodingError(f"{self.info.name} has no {head} head; a Whisper model has none: leave head at None.")
+        return settings.no_head(self.info, head)

@@ -26,9 +26,10 @@ from asr_core.segmentation import Segmentation
 from asr_core.streaming import StreamUpdate, StreamWindow
 from asr_core.whisper import features as front_end
 from asr_core.whisper import search, word_times
+from asr_core.whisper.fallback import is_silence
 from asr_core.whisper.guards import is_repeating, without_repeats
 from asr_core.whisper.search import Prompt
-from asr_core.whisper.transcription import EMPTY, is_silence
+from asr_core.whisper.transcription import EMPTY
 
 if TYPE_CHECKING:
     from asr_core.whisper.recognizer import WhisperRecognizer

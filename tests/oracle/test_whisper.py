@@ -14,7 +14,7 @@ import asr_core
 from asr_core import Beam, Greedy, Whisper
 from asr_core.decoding.autoregressive import Candidate, rank
 from asr_core.whisper import search
-from asr_core.whisper.transcription import is_silence
+from asr_core.whisper.fallback import is_silence
 from tests.conftest import DATA, whisper_clip
 
 CLIPS = ("librivox_austen_0880", "cards_005", "ps_goforward", "librispeech_mlx")

@@ -8,10 +8,11 @@ import pytest
 import asr_core
 from asr_core import DecodingError
 from asr_core.errors import ModelError
+from asr_core.whisper.fallback import compression_ratio
 from asr_core.whisper.filters import timestamp_rules
 from asr_core.whisper.guards import is_repeating, without_repeats
 from asr_core.whisper.tokenizer import SpecialTokens, WhisperVocabulary, unfinished
-from asr_core.whisper.transcription import compression_ratio, cut_at_timestamps
+from asr_core.whisper.transcription import cut_at_timestamps
 from asr_core.whisper.word_times import entered, median_filter
 from asr_core.whisper.words import Segment, believable
 

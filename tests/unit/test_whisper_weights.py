@@ -14,6 +14,7 @@ from asr_core.blas import bind_blas
 bind_blas()
 
 import mlx.core as mx  # noqa: E402
+import mlx.nn as nn  # noqa: E402
 from mlx.utils import tree_flatten  # noqa: E402
 
 from asr_core.errors import DecodingError, ModelError  # noqa: E402
@@ -97,6 +98,18 @@ def test_ctranslate2_is_the_same_model(weights, model, tmp_path, kind) -> None:
     assert made.config == model.config
     apart = np.abs(logits_of(made) - logits_of(model)).max()
     assert apart <= {"float16": 0, "bfloat16": 0.05, "int8": 0.05}[kind]
+
+
+def test_quantized_layers_stay_quantized(weights, model, tmp_path) -> None:
+    network = Network(SMALL)
+    network.load_weights([(name, mx.array(x)) for name, x in weights.items()])
+    nn.quantize(network, group_size=64, bits=8)
+    mx.eval(network.parameters())
+    write_mlx(tmp_path, {}, "model.safetensors", quantization={"group_size": 64, "bits": 8})
+    mx.save_safetensors(str(tmp_path / "model.safetensors"), dict(tree_flatten(network.parameters())))
+    made = load(tmp_path)
+    assert made.projection is None and isinstance(made.network.decoder.token_embedding, nn.QuantizedEmbedding)
+    assert np.abs(logits_of(made) - logits_of(model)).max() < 0.1
 
 
 def test_broken_ctranslate2_files_are_refused(weights, tmp_path) -> None:
