@@ -94,7 +94,7 @@ class SpecialTokens:
 class WhisperVocabulary(Vocabulary):
     """The tokens of a Whisper model.
 
-    `pieces` begin with "▁" where the token begins with a space, and show U+FFFD for bytes that are no whole character.
+    `pieces` begin with "▁" where the token begins with a space, and spell bytes that are no whole character as numbers.
 
     Args:
         raw: the bytes of each token, empty for special ones.
@@ -210,9 +210,7 @@ def load_tokenizer(file: Path, vocabulary_size: int) -> WhisperTokenizer:
         raw = [bytes(byte_of[letter] for letter in entries.get(i, "")) for i in range(special.end)]
     except KeyError:
         raise ModelError(f"{file.name} is no byte-level tokenizer, as Whisper's is.") from None
-    shown = [
-        f"{SPACE}{b[1:].decode('utf-8', 'replace')}" if b[:1] == b" " else b.decode("utf-8", "replace") for b in raw
-    ]
+    shown = [_shown(data) for data in raw]
     control = _control_names(special, vocabulary_size)
     vocabulary = WhisperVocabulary((*shown, *control), (*raw, *(b"" for _ in control)), special)
     return WhisperTokenizer(vocabulary, bpe)
@@ -228,6 +226,17 @@ def unfinished(data: bytes) -> int:
         if lead < 0x80:
             return 0
     return 0
+
+
+def _shown(data: bytes) -> str:
+    """A token as a piece: with "▁" for its leading space, and as numbers where it is no whole, visible character."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        text = "\0"
+    if not text.replace("\n", " ").isprintable():
+        return "".join(f"<0x{byte:02X}>" for byte in data)
+    return SPACE + text[1:] if text.startswith(" ") else text
 
 
 def _bytes_by_letter() -> dict[str, int]:
