@@ -104,8 +104,8 @@ def edit(
         ticket: the page's own name for this edit; where it was made before, {again: revision} is the answer.
     """
     entry, store = services.annotations.entry(key, id), services.annotations.store
-    if (made := tickets.get(entry.id, ticket)) is not None:
-        return {"again": made}
+    if (earlier := tickets.get(entry.id, ticket)) is not None:
+        return {"again": earlier}
     if not isinstance(revision, int) or isinstance(revision, bool):
         raise StoreError("The page sent no revision. Load it again.")
     before, now = store.load(entry.id)
@@ -123,10 +123,11 @@ def edit(
     after, _ = store.load(entry.id)
     if after.state == "done":
         services.annotations.finish(entry.id)
-    change = Change.between(before, after, "")
+    made = after_entry.revision
+    change = store.change(entry.id, made) if made != revision else Change("")
     changed = words_changed(change, after.first("words")) if step in ("text", "texts", "take", "split") else []
     answer = {"head": head_of(after_entry, after), "delta": delta_of(change), "changed": changed}
-    tickets.keep(entry.id, ticket, after_entry.revision)
+    tickets.keep(entry.id, ticket, made)
     return answer
 
 

@@ -239,6 +239,16 @@ class Store:
             )
             return [LogEntry(*row) for row in rows]
 
+    def change(self, id: str, revision: int) -> Change:
+        """What led from the revision before to this one. Raises StoreError."""
+        with self._lock:
+            row = self._database.execute(
+                "SELECT change FROM log WHERE document = ? AND revision = ?", (id, revision)
+            ).fetchone()
+        if row is None:
+            raise StoreError(f"This document has no revision {revision!r} that was made by an edit.")
+        return Change.from_plain(json.loads(row[0]))
+
     # Edits.
 
     def edit(
