@@ -45,6 +45,7 @@ parts.compare_table = ({ root, element }) => {
   );
   let sort = { key: "at", down: false };
   let order = [];
+  let listed = null; /* the differences that the rows are of; the picture of new ones comes before the table */
   let shown = ROWS_AT_ONCE;
 
   const text = (one, k) => (one.readings[k] === null ? "" : lab.document.tiers[`words${k}`].text[one.readings[k]]);
@@ -109,6 +110,7 @@ parts.compare_table = ({ root, element }) => {
       heading("shift", "ts-right", "Shift"),
       heading("pick", "", "Which is right?"),
     );
+    listed = differences;
     order = differences.map((_, i) => i);
     const by = order.map((i) => valueOf(sort.key, i));
     order.sort((p, q) => (by[p] < by[q] ? -1 : by[p] > by[q] ? 1 : p - q) * (sort.down ? -1 : 1));
@@ -131,7 +133,7 @@ parts.compare_table = ({ root, element }) => {
 
   /* What has been picked, and what can be: one that has not been heard cannot. */
   function showPicks() {
-    if (!lab.data) return;
+    if (!lab.data || lab.data.differences !== listed) return;
     for (const node of body.children) {
       const i = Number(node.dataset.i);
       const said = isHeard(lab.data.differences[i]) ? "" : "Plays it first: only what was heard can be judged";
@@ -190,7 +192,7 @@ parts.compare_table = ({ root, element }) => {
 
   function markCurrent(scrolls = true) {
     body.querySelector(".ts-selected")?.classList.remove("ts-selected");
-    if (lab.current === null || !lab.data) return;
+    if (lab.current === null || lab.data?.differences !== listed) return;
     const at = order.indexOf(lab.current);
     if (at >= shown) return show(at + ROWS_AT_ONCE);
     const node = body.children[at];

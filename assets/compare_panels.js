@@ -26,7 +26,7 @@ const insideOfColumn = (server) => ({
   owner: () => lab.data?.id ?? null,
   subject: ({ duration, tiers }, chosen) => {
     const { id, columns } = lab.data;
-    const k = Number(chosen ?? 0);
+    const k = columns[chosen] ? Number(chosen) : 0;
     const picked = columns[k].readings?.picked ?? 0;
     return {
       name: [id, k, picked].join(),
@@ -37,7 +37,8 @@ const insideOfColumn = (server) => ({
   },
   buildChoice: (changed) => {
     const { node, show } = buildInsideChoice("Decoder to look into", changed);
-    return { node, show: (_, chosen) => show(lab.data.columns.map(({ name }, k) => [k ? String(k) : "", `${LETTERS[k]}, ${name}`]), chosen) };
+    const options = () => lab.data.columns.map(({ name }, k) => [k ? String(k) : "", `${LETTERS[k]}, ${name}`]);
+    return { node, show: (_, chosen) => show(options(), chosen) };
   },
 });
 

@@ -9,12 +9,14 @@ const NEAR = "400px 0px";
 
 parts.compare_texts = ({ root, element }) => {
   let texts = []; /* of each column what buildText gives */
+  let built = null; /* of which data; the picture of a new comparison comes before its texts */
   let lit = [];
   let current = [];
 
   function build() {
     texts.forEach((text) => text.stop());
     lit = current = [];
+    built = lab.data;
     if (!lab.data) {
       texts = [];
       return root.replaceChildren();
@@ -46,7 +48,7 @@ parts.compare_texts = ({ root, element }) => {
   function markCurrent() {
     current.forEach((node) => node.classList.remove("ts-current"));
     current = [];
-    if (lab.current === null || !lab.data) return;
+    if (lab.current === null || !built || built !== lab.data) return;
     const { readings, slots } = lab.data.differences[lab.current];
     texts.forEach((text, k) => {
       const node = readings[k] === null ? text.slot(slots[k], lab.current) : text.word(readings[k]);
@@ -59,7 +61,7 @@ parts.compare_texts = ({ root, element }) => {
 
   function light() {
     lit.forEach((node) => node.classList.remove("ts-pointed"));
-    lit = (lab.members[lab.pointed] ?? []).map(([k, i]) => texts[k].word(i));
+    lit = built === lab.data ? (lab.members[lab.pointed] ?? []).map(([k, i]) => texts[k].word(i)) : [];
     lit.forEach((node) => node.classList.add("ts-pointed"));
   }
 

@@ -270,6 +270,7 @@ parts.compare_view = ({ root, element, props, server, trigger, watch }) => {
     if (answer.error) return emit("lab:error", answer.error);
     state.arrived = performance.now();
     const before = lab.document;
+    if (before?.audio !== answer.audio) player.stop(); /* what it plays was heard of the old recording */
     lab.current = lab.pointed = null;
     state.span = null;
     delete element.dataset.first;
