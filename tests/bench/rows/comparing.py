@@ -120,7 +120,7 @@ def _page(folder: Path) -> Iterator[Page]:
             page.set_input_files("#ts-compare-start input[type=file]", server.SAMPLES / "sandwich.flac")
             expect(page.locator("#ts-compare-source .ts-primary")).to_be_enabled(timeout=30_000)
             page.locator("#ts-compare-source .ts-primary").click()
-            expect(page.locator(VIEW).first).to_be_visible(timeout=120_000)
+            expect(page.locator(VIEW).first).to_be_visible(timeout=300_000)
             page.wait_for_timeout(4000)
             yield page
             browser.close()
