@@ -29,6 +29,8 @@ ROWS ?=
 run: $(VENV)/.app $(VENV)/.system
 	GRADIO_SERVER_NAME=$(HOST) $(if $(PORT),GRADIO_SERVER_PORT=$(PORT)) $(BIN)/python app.py
 
+# One thread of BLAS for each worker: threads of several processes on the same cores spend their time waiting.
+test: export OPENBLAS_NUM_THREADS = 1
 test: lint $(VENV)/.system $(VENV)/.browser
 	$(BIN)/python -m pytest -m "not browser" -n $(WORKERS) --dist loadfile
 	$(if $(wildcard tests/browser/test_*.py),$(BIN)/python -m pytest -m browser -n $(WORKERS) --dist loadfile)
