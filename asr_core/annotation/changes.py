@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -74,7 +74,7 @@ class Change:
             (place, was), (now_place, now) = old.get(name, (0, None)), new.get(name, (0, None))
             if was is now:
                 continue
-            gone, come = _only(was, now), _only(now, was)
+            gone, come = _differences(was, now)
             if gone or come or was is None or now is None:
                 kind, at = (was.kind, place) if now is None else (now.kind, now_place)
                 changed.append(TierChange(name, kind, at, gone, come, made=was is None, removed=now is None))
@@ -151,9 +151,21 @@ def _known(segment: Segment) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value != _DEFAULTS[name]}
 
 
-def _only(tier: Tier | None, other: Tier | None) -> tuple[Placed, ...]:
-    """The segments of a tier that another version of it lacks or has elsewhere in the order of what both have."""
-    known = {segment.id: segment for segment in other.segments} if other else {}
-    segments = tier.segments if tier else ()
-    # Most are the very same object, which is told at once.
-    return tuple((i, s) for i, s in enumerate(segments) if (now := known.get(s.id)) is not s and now != s)
+def _differences(was: Tier | None, now: Tier | None) -> tuple[tuple[Placed, ...], tuple[Placed, ...]]:
+    """The segments of one version of a tier that the other lacks or has changed, each way, with their places."""
+    old, new = (tier.segments if tier else () for tier in (was, now))
+    # An edit changes a few neighbours: what stands before and behind them is the very same object.
+    start = _same(old, new)
+    end = _same(old[start:][::-1], new[start:][::-1])
+    middle = old[start : len(old) - end], new[start : len(new) - end]
+    return _only(*middle, start), _only(*reversed(middle), start)
+
+
+def _same(old: Sequence[Segment], new: Sequence[Segment]) -> int:
+    """How many segments both begin with."""
+    return next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a is not b), min(len(old), len(new)))
+
+
+def _only(segments: Sequence[Segment], other: Sequence[Segment], start: int) -> tuple[Placed, ...]:
+    known = {segment.id: segment for segment in other}
+    return tuple((i, s) for i, s in enumerate(segments, start) if (now := known.get(s.id)) is not s and now != s)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Protocol, TypeVar
 
 from asr_core.annotation.segments import DECIMALS
@@ -138,5 +139,6 @@ def _opens(following: Sequence[Timed], middle: float, text: str) -> bool:
     return bool(following and text) and following[0].start <= middle and _letters(following[0].text).startswith(text)
 
 
+@lru_cache(maxsize=1 << 16)
 def _letters(text: str) -> str:
     return "".join(text.split())
