@@ -34,7 +34,7 @@ function readingsCard({ root, element, get, of, pick, badge = null }) {
   const rank = h("th", { class: "ts-right ts-wide-only" });
   const body = h("tbody");
   const note = h("p", { class: "ts-dim" });
-  const advice = h("span", { class: "ts-dim ts-wide-only ts-small" }, "Pick one, by hand or with 1 to 9, to see it on the tiers");
+  const advice = h("span", { class: "ts-dim ts-wide-only ts-small" }, "Pick one, by hand or with 1 to 9, to see it on the tiers; 0 if none is right");
   const table = h(
     "div",
     { class: "ts-scroll ts-tall-list" },
@@ -71,6 +71,22 @@ function readingsCard({ root, element, get, of, pick, badge = null }) {
     table,
     h("div", { class: "ts-body" }, note),
   );
+  const none = h("input", {
+    type: "radio",
+    name: group,
+    onchange: () => {
+      refused.add(listed);
+      show();
+    },
+  });
+  const noneRow = h(
+    "tr",
+    { "data-i": "none" },
+    h("td", {}, h("label", { class: "ts-rank" }, none, h("span", { class: "ts-mono ts-dim" }, "0"))),
+    h("td", { class: "ts-dim", colspan: 3 }, "None of these is right"),
+  );
+  none.setAttribute("aria-label", "None of these is right");
+  const refused = new Set(); /* lists of which the reader has said so */
   let listed = ""; /* what the rows were built from: a pick must not rebuild them under the keyboard's focus */
 
   function show() {
@@ -86,17 +102,20 @@ function readingsCard({ root, element, get, of, pick, badge = null }) {
     count.textContent = isList ? `${items.length}-best list` : "";
     rank.textContent = exponent === 1 ? "Per token" : "Ranked by";
     rank.title = `The score divided by ${per}. The list is in this order.`;
-    note.textContent = said;
-    note.parentNode.hidden = !said;
     table.hidden = advice.hidden = !isList;
     const key = JSON.stringify([of(), items]);
-    if (key !== listed) body.replaceChildren(...items.map(row));
+    if (key !== listed) body.replaceChildren(...items.map(row), noneRow);
     listed = key;
+    const isRefused = refused.has(key);
     for (const [i, node] of [...body.children].entries()) {
-      node.classList.toggle("ts-selected", i === picked);
-      node.querySelector("input").checked = i === picked;
+      const isPicked = node === noneRow ? isRefused : !isRefused && i === picked;
+      node.classList.toggle("ts-selected", isPicked);
+      node.querySelector("input").checked = isPicked;
     }
-    element.dataset.picked = picked;
+    const refusal = "The tiers still show the last one picked. Open the recording in Annotate to put its words right.";
+    note.textContent = isRefused ? refusal : said;
+    note.parentNode.hidden = !note.textContent;
+    element.dataset.picked = isRefused ? "none" : picked;
   }
 
   function row({ score, rank: perToken, runs }, index) {
@@ -104,7 +123,11 @@ function readingsCard({ root, element, get, of, pick, badge = null }) {
       type: "radio",
       name: group,
       "aria-label": index ? `Reading ${index + 1}` : "Reading 1, the best",
-      onchange: () => pick(index),
+      onchange: () => {
+        refused.delete(listed);
+        if (index === get().picked) show();
+        else pick(index);
+      },
     });
     const words = index === 0 ? h("span", { class: "ts-dim" }, "the best") : differenceNodes(runs);
     return h(
@@ -121,10 +144,10 @@ function readingsCard({ root, element, get, of, pick, badge = null }) {
     );
   }
 
-  /* A figure picks the reading of that number. */
+  /* A figure picks the reading of that number; 0 says that none is right. */
   table.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || !/^[1-9]$/.test(event.key)) return;
-    const input = body.children[Number(event.key) - 1]?.querySelector("input");
+    if (event.ctrlKey || event.metaKey || event.altKey || !/^[0-9]$/.test(event.key)) return;
+    const input = event.key === "0" ? none : body.querySelector(`[data-i="${Number(event.key) - 1}"] input`);
     if (!input) return;
     event.preventDefault();
     input.focus();

@@ -58,7 +58,7 @@ def test_a_beam_lists_its_readings_and_the_picked_one_is_shown(
     transcribe(page, view)
     expect(page.locator(".ts-source-buttons")).to_contain_text("Beam 5, TDT")
     expect(page.locator(".ts-read")).to_have_text(says(heard.text))
-    rows = page.locator("#ts-readings tbody tr")
+    rows = page.locator("#ts-readings tbody tr:not([data-i=none])")
     expect(rows).to_have_count(1 + len(heard.alternatives))
     expect(rows.nth(1)).to_contain_text(f"{heard.alternatives[0].score:.2f}".replace("-", "−"))
 
@@ -68,6 +68,13 @@ def test_a_beam_lists_its_readings_and_the_picked_one_is_shown(
     expect(page.locator("#ts-text")).to_contain_text(f"Reading 2 of {1 + len(heard.alternatives)}")
     expect(page.locator(".ts-status")).to_contain_text(f"{len(second.tokens)} tokens")
     expect(rows.nth(1).get_by_role("radio")).to_be_checked()
+    rows.nth(1).get_by_role("radio").press("0")
+    expect(page.get_by_label("None of these is right")).to_be_checked()
+    expect(page.locator("#ts-readings")).to_contain_text("Open the recording in Annotate")
+    expect(page.locator(".ts-read")).to_have_text(says(second.text))
+    page.get_by_label("None of these is right").press("2")
+    expect(rows.nth(1).get_by_role("radio")).to_be_checked()
+    expect(page.locator("#ts-readings")).not_to_contain_text("Open the recording in Annotate")
     expect(page.locator("[data-part=downloads]")).to_contain_text(
         f"Reading 2 of {1 + len(heard.alternatives)} is shown"
     )
@@ -143,7 +150,8 @@ def test_maes_is_for_rnnt_models(page: Page, view, form: Locator) -> None:
     transcribe(page, view)
     expect(page.locator(".ts-source-buttons")).to_contain_text("MAES 3, RNN-T")
     made = asr_core.load_model(RNNT).transcribe(SAMPLES / NAME, decoding=asr_core.Maes(size=3, expansion_beta=1))
-    expect(page.locator("#ts-readings tbody tr")).to_have_count(1 + len(made.alternatives) if made.alternatives else 0)
+    listed = page.locator("#ts-readings tbody tr:not([data-i=none])")
+    expect(listed).to_have_count(1 + len(made.alternatives) if made.alternatives else 0)
     expect(page.locator(".ts-status")).to_contain_text(f"{len(made.tokens)} tokens")
     page.locator("#ts-model input").fill("demo")
     page.keyboard.press("Enter")
