@@ -8,29 +8,33 @@ const FOLDED_HEIGHT = 10;
 /* Narrower than this in the median, a tier folds; narrower than this, an item has no text. */
 const READABLE = 14;
 
+/* An empty view of a window [a, b] seconds, `width` pixels, and what puts the next row at its end. */
+function startRows(a, b, width) {
+  const x0 = isNarrow() ? 0 : GUTTER;
+  const view = { a, b, x0, x1: width, width, height: 0, rows: {}, folded: {}, scale: (width - x0) / (b - a) };
+  const place = (name, height, gap = 0) => {
+    view.rows[name] = { y: view.height, h: height };
+    view.height += height + gap;
+  };
+  return { view, place };
+}
+
 /* Lay out the rows for a window [a, b] seconds, `width` pixels, the layers that are shown, and [name, height, gap] of
    what the inside view adds. */
 function layOut({ a, b, width, layers, document, inside = [] }) {
-  const x0 = isNarrow() ? 0 : GUTTER;
-  const view = { a, b, x0, x1: width, width, rows: {}, folded: {}, scale: (width - x0) / (b - a) };
-  let y = 0;
-  const place = (name, height, gap = 0) => {
-    view.rows[name] = { y, h: height };
-    y += height + gap;
-  };
+  const { view, place } = startRows(a, b, width);
   place("overview", 28, 4);
   place("ruler", 20);
   if (layers.waveform) place("waveform", 92, 4);
   if (layers.spectrogram) place("spectrogram", isNarrow() ? 72 : 120, 2);
   for (const [name, height, gap] of inside) place(name, height, gap);
-  view.signalsEnd = y;
+  view.signalsEnd = view.height;
   place("marks", 8);
   for (const tier of TIERS) {
     if (!layers[tier]) continue;
     view.folded[tier] = tier !== "sentences" && medianWidth(document.tiers[tier], view) < READABLE;
     place(tier, view.folded[tier] ? FOLDED_HEIGHT : TIER_HEIGHT[tier], 4);
   }
-  view.height = y;
   return view;
 }
 

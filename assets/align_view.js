@@ -26,6 +26,7 @@ parts.align = ({ root, element, props, server, trigger, watch }) => {
     gain: 0,
     top: 8000,
   };
+  const redraw = makeRedraw(paint);
   const player = makePlayer();
   const { play, toggle, setRate, stepRate, toggleLoop, showState } = makePlaying({
     player,
@@ -91,20 +92,7 @@ parts.align = ({ root, element, props, server, trigger, watch }) => {
   const speech = h("div", { class: "ts-offscreen", "aria-live": "polite" });
   root.append(frame, speech);
 
-  /* Painting: once a frame at most; the playhead and the selection have a canvas of their own. */
-
-  let isBaseStale = true;
-  let isFrameAsked = false;
-
-  function redraw(isBase = true) {
-    isBaseStale ||= isBase !== false;
-    if (isFrameAsked) return;
-    isFrameAsked = true;
-    requestAnimationFrame(paint);
-  }
-
-  function paint() {
-    isFrameAsked = false;
+  function paint(takeBase) {
     const doc = page.document;
     const width = plot.firstChild.clientWidth;
     if (!doc || !width) return;
@@ -113,7 +101,7 @@ parts.align = ({ root, element, props, server, trigger, watch }) => {
       if (!drag.active) turnTo(player.state.time);
     }
     const began = performance.now();
-    if (isBaseStale) paintBase(doc, width);
+    if (takeBase()) paintBase(doc, width);
     paintOverlay(doc);
     element.dataset.draw = (performance.now() - began).toFixed(1);
     toolbar.now.nodeValue = clock(player.state.time);
@@ -124,7 +112,6 @@ parts.align = ({ root, element, props, server, trigger, watch }) => {
   }
 
   function paintBase(doc, width) {
-    isBaseStale = false;
     const rows = inside.rows(doc, state.a, state.b);
     const view = layOut({ a: state.a, b: state.b, width, layers: state.layers, document: doc, inside: rows });
     state.view = view;

@@ -6,18 +6,12 @@ const REACH = 5; /* pixels on each side of a boundary that take hold of it */
 const PROPOSED = "proposed";
 
 function layOutAnnotated({ a, b, width, layers, document: doc, proposal }) {
-  const x0 = isNarrow() ? 0 : GUTTER;
-  const view = { a, b, x0, x1: width, width, rows: {}, folded: {}, scale: (width - x0) / (b - a) };
-  let y = 0;
-  const place = (name, height, gap = 0) => {
-    view.rows[name] = { y, h: height };
-    y += height + gap;
-  };
+  const { view, place } = startRows(a, b, width);
   place("overview", 28, 4);
   place("ruler", 20);
   if (layers.waveform) place("waveform", 84, 4);
   if (layers.spectrogram) place("spectrogram", isNarrow() ? 72 : 96, 2);
-  view.signalsEnd = y;
+  view.signalsEnd = view.height;
   place("marks", 8);
   for (const tier of doc.order) {
     const isMain = ["tokens", "words", "sentences"].includes(tier.key);
@@ -29,7 +23,6 @@ function layOutAnnotated({ a, b, width, layers, document: doc, proposal }) {
     if (tier.key === "sentences" && proposal) place(PROPOSED, 24, 4);
   }
   if (proposal && !view.rows[PROPOSED]) place(PROPOSED, 24, 4);
-  view.height = y;
   return view;
 }
 

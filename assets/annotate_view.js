@@ -17,6 +17,7 @@ function buildAnnotateView(element) {
     gain: 0,
     top: 8000,
   };
+  const redraw = makeRedraw(paint);
   const player = makePlayer(desk, onPlaying);
   const playing = makePlaying({
     player,
@@ -65,20 +66,7 @@ function buildAnnotateView(element) {
   );
   const speech = h("div", { class: "ts-offscreen", "aria-live": "polite" });
 
-  /* Painting, as in align_view.js: once a frame at most. */
-
-  let isBaseStale = true;
-  let isFrameAsked = false;
-
-  function redraw(isBase = true) {
-    isBaseStale ||= isBase !== false;
-    if (isFrameAsked) return;
-    isFrameAsked = true;
-    requestAnimationFrame(paint);
-  }
-
-  function paint() {
-    isFrameAsked = false;
+  function paint(takeBase) {
     const width = plot.firstChild.clientWidth;
     if (!desk.document || !width) return;
     if (player.state.playing) {
@@ -86,7 +74,7 @@ function buildAnnotateView(element) {
       if (!drag.active) turnTo(player.state.time);
     }
     const began = performance.now();
-    if (isBaseStale) paintBase(width);
+    if (takeBase()) paintBase(width);
     paintOverlay();
     element.dataset.draw = (performance.now() - began).toFixed(1);
     element.dataset.first ??= (performance.now() - state.arrived).toFixed(0);
@@ -95,7 +83,6 @@ function buildAnnotateView(element) {
   }
 
   function paintBase(width) {
-    isBaseStale = false;
     const { document: doc, proposal } = desk;
     const { a, b, layers } = state;
     const view = layOutAnnotated({ a, b, width, layers, document: doc, proposal });

@@ -6,13 +6,7 @@ const DASHES = [[], [5, 3], [1.5, 2.5], []];
 
 /* As layOut of align_layout.js, with a tier of words, and perhaps one of tokens, for each of the columns. */
 function layOutCompare({ a, b, width, layers, document, columns, inside }) {
-  const x0 = isNarrow() ? 0 : GUTTER;
-  const view = { a, b, x0, x1: width, width, rows: {}, folded: {}, scale: (width - x0) / (b - a) };
-  let y = 0;
-  const place = (name, height, gap = 0) => {
-    view.rows[name] = { y, h: height };
-    y += height + gap;
-  };
+  const { view, place } = startRows(a, b, width);
   const placeTier = (name, gap) => {
     view.folded[name] = medianWidth(document.tiers[name], view) < READABLE;
     place(name, view.folded[name] ? FOLDED_HEIGHT : TIER_HEIGHT.words, gap);
@@ -22,13 +16,12 @@ function layOutCompare({ a, b, width, layers, document, columns, inside }) {
   if (layers.waveform) place("waveform", 72, 4);
   if (layers.spectrogram) place("spectrogram", isNarrow() ? 72 : 88, 2);
   for (const [name, height, gap] of inside) place(name, height, gap);
-  view.signalsEnd = y;
+  view.signalsEnd = view.height;
   place("marks", isNarrow() ? 20 : 8);
   for (let k = 0; k < columns; k++) {
     if (layers.tokens) placeTier(`tokens${k}`, 4);
     placeTier(`words${k}`, k < columns - 1 ? COMPARE_GAP : 6);
   }
-  view.height = y;
   return view;
 }
 

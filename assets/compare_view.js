@@ -19,6 +19,7 @@ parts.compare_view = ({ root, element, props, server, trigger, watch }) => {
     top: 8000,
   };
   lab.server = server;
+  const redraw = makeRedraw(paint);
   const player = makePlayer(lab, onPlaying);
   const { play, toggle, setRate, stepRate, toggleLoop, showState } = makePlaying({
     player,
@@ -76,20 +77,7 @@ parts.compare_view = ({ root, element, props, server, trigger, watch }) => {
   const speech = h("div", { class: "ts-offscreen", "aria-live": "polite" });
   root.append(frame, speech);
 
-  /* Painting, as in align_view.js: once a frame at most. */
-
-  let isBaseStale = true;
-  let isFrameAsked = false;
-
-  function redraw(isBase = true) {
-    isBaseStale ||= isBase !== false;
-    if (isFrameAsked) return;
-    isFrameAsked = true;
-    requestAnimationFrame(paint);
-  }
-
-  function paint() {
-    isFrameAsked = false;
+  function paint(takeBase) {
     const width = plot.firstChild.clientWidth;
     if (!lab.document || !width) return;
     if (player.state.playing) {
@@ -98,7 +86,7 @@ parts.compare_view = ({ root, element, props, server, trigger, watch }) => {
       if (!drag.active) turnTo(player.state.time);
     }
     const began = performance.now();
-    if (isBaseStale) paintBase(width);
+    if (takeBase()) paintBase(width);
     paintOverlay();
     const took = (performance.now() - began).toFixed(1);
     element.dataset.draw = took;
@@ -108,7 +96,6 @@ parts.compare_view = ({ root, element, props, server, trigger, watch }) => {
   }
 
   function paintBase(width) {
-    isBaseStale = false;
     const { document: doc, data, marks } = lab;
     const { a, b, layers } = state;
     const rows = inside.rows(doc, a, b);

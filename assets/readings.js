@@ -69,11 +69,12 @@ function readingsCard({ root, element, get, of, pick, badge = null }) {
       advice,
     ),
     table,
-    h("div", { class: "ts-body" }, note),
+    h("div", { class: "ts-body ts-readings-note" }, note),
   );
   const none = h("input", {
     type: "radio",
     name: group,
+    "aria-label": "None of these is right",
     onchange: () => {
       refused.add(listed);
       show();
@@ -83,9 +84,10 @@ function readingsCard({ root, element, get, of, pick, badge = null }) {
     "tr",
     { "data-i": "none" },
     h("td", {}, h("label", { class: "ts-rank" }, none, h("span", { class: "ts-mono ts-dim" }, "0"))),
-    h("td", { class: "ts-dim", colspan: 3 }, "None of these is right"),
+    h("td"),
+    h("td", { class: "ts-wide-only" }),
+    h("td", { class: "ts-dim" }, "None of these is right"),
   );
-  none.setAttribute("aria-label", "None of these is right");
   const refused = new Set(); /* lists of which the reader has said so */
   let listed = ""; /* what the rows were built from: a pick must not rebuild them under the keyboard's focus */
 

@@ -36,6 +36,7 @@ SCRIPTS = (
     "align_panels.js",
     "align_window.js",
     "align_input.js",
+    "align_painting.js",
     "align_playing.js",
     "inside_tiles.js",
     "inside_layers.js",

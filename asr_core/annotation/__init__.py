@@ -6,8 +6,9 @@
 from asr_core.annotation import edits
 from asr_core.annotation.changes import Change
 from asr_core.annotation.document import STATES, Audio, Document, Provenance
+from asr_core.annotation.entries import ConflictError, Entry, Limits
 from asr_core.annotation.segments import KINDS, DocumentError, Segment, Tier
-from asr_core.annotation.store import ConflictError, Entry, Limits, Store
+from asr_core.annotation.store import Store
 
 __all__ = [
     "KINDS",

@@ -12,7 +12,7 @@ import numpy as np
 
 from asr_core.alignment import Transcript, Word
 from asr_core.annotation.document import Document
-from asr_core.annotation.store import LogEntry
+from asr_core.annotation.entries import LogEntry
 from asr_core.calibration import Reliability, reliability
 from asr_core.metrics import (
     BoundaryReport,

@@ -17,14 +17,14 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import file_digest
 from pathlib import Path
-from typing import Literal
 
 from asr_core import formats
 from asr_core.annotation.changes import Change
 from asr_core.annotation.document import Document
+from asr_core.annotation.entries import ENTRIES, ConflictError, Entry, Limits, LogEntry, entry_of, summary_of
 from asr_core.errors import StoreError
 
 SCHEMA = 1
@@ -59,68 +59,6 @@ CREATE TABLE IF NOT EXISTS snapshots (
 """
 
 
-class ConflictError(StoreError):
-    """Somebody else has edited the document; `revision` is where it stands now."""
-
-    def __init__(self, revision: int) -> None:
-        super().__init__("This document has been edited in another window; load it again to see what changed.")
-        self.revision = revision
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A document as a list shows it.
-
-    Args:
-        id: unguessable.
-        sha256: of its recording; None where there is none.
-        revision: edits, undos and redos so far.
-        undo, redo: what would be undone or redone next, in a person's words; None where there is nothing.
-        words, below: words, and those whose confidence is below 0.6 and that nobody has accepted.
-        confidence: mean of the words; None where unknown.
-        created, changed: seconds since the epoch.
-    """
-
-    id: str
-    name: str
-    sha256: str | None
-    state: str
-    revision: int
-    undo: str | None
-    redo: str | None
-    words: int
-    below: int
-    confidence: float | None
-    created: float
-    changed: float
-
-
-@dataclass(frozen=True)
-class LogEntry:
-    """One line of a document's log."""
-
-    revision: int
-    kind: Literal["edit", "undo", "redo"]
-    label: str
-    at: float
-    reviewer: str
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What a store takes.
-
-    Args:
-        documents: of one workspace.
-        recording_bytes: of one recording; None = any.
-        total_bytes: of all recordings together; None = any.
-    """
-
-    documents: int = 100_000
-    recording_bytes: int | None = None
-    total_bytes: int | None = None
-
-
 class Store:
     """Documents of one or more workspaces. Every method may be called from any thread.
 
@@ -133,7 +71,7 @@ class Store:
         self,
         folder: str | Path,
         *,
-        limits: Limits = Limits(),
+        limits: Limits = Limits(),  # noqa: B008 - a frozen value
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.folder = Path(folder)
@@ -187,7 +125,7 @@ class Store:
                 raise StoreError(f"This workspace holds {count} documents, all it may; delete some first.")
             database.execute(
                 "INSERT INTO documents VALUES (?, ?, ?, ?, ?, 0, 0, ?, ?, ?)",
-                (key, workspace, name, digest, document.state, _summary(document), now, now),
+                (key, workspace, name, digest, document.state, summary_of(document), now, now),
             )
             database.execute("INSERT INTO snapshots VALUES (?, 0, ?)", (key, _written(document)))
         self._remember(key, 0, document)
@@ -196,17 +134,17 @@ class Store:
     def entries(self, workspace: str = "") -> list[Entry]:
         """The documents of a workspace, the last changed first."""
         with self._lock:
-            rows = self._database.execute(f"{_ENTRY} WHERE d.workspace = ? ORDER BY d.changed DESC", (workspace,))
-            return [_entry(row) for row in rows]
+            rows = self._database.execute(f"{ENTRIES} WHERE d.workspace = ? ORDER BY d.changed DESC", (workspace,))
+            return [entry_of(row) for row in rows]
 
     def entry(self, id: str, workspace: str | None = None) -> Entry:
         """One document of the list. Raises StoreError; with a workspace also where it belongs to another."""
         with self._lock:
-            row = self._database.execute(f"{_ENTRY} WHERE d.id = ?", (id,)).fetchone()
+            row = self._database.execute(f"{ENTRIES} WHERE d.id = ?", (id,)).fetchone()
             owner = self._database.execute("SELECT workspace FROM documents WHERE id = ?", (id,)).fetchone()
         if row is None or (workspace is not None and owner[0] != workspace):
             raise StoreError("There is no such document; it may have been deleted.")
-        return _entry(row)
+        return entry_of(row)
 
     def unchanged_since(self, when: float) -> list[str]:
         """Ids of the documents of all workspaces that were last changed before a time, in seconds since the epoch."""
@@ -389,7 +327,7 @@ class Store:
         )
         self._database.execute(
             "UPDATE documents SET state = ?, revision = ?, done = ?, summary = ?, changed = ? WHERE id = ?",
-            (after.state, revision, done, _summary(after), now, id),
+            (after.state, revision, done, summary_of(after), now, id),
         )
         if revision % SNAPSHOT_EVERY == 0:
             self._database.execute("INSERT INTO snapshots VALUES (?, ?, ?)", (id, revision, _written(after)))
@@ -445,29 +383,6 @@ class Store:
                     raise StoreError(f"{path.name[:80]!r} cannot be kept: {error.strerror}.") from error
                 database.execute("INSERT INTO recordings VALUES (?, ?, ?, ?)", (digest, path.name, size, self._clock()))
         return digest
-
-
-_ENTRY = """
-SELECT d.id, d.name, d.sha256, d.state, d.revision, u.label, r.label, d.summary, d.created, d.changed FROM documents d
-LEFT JOIN history hu ON hu.document = d.id AND hu.place = d.done - 1
-LEFT JOIN log u ON u.document = d.id AND u.revision = hu.revision
-LEFT JOIN history hr ON hr.document = d.id AND hr.place = d.done
-LEFT JOIN log r ON r.document = d.id AND r.revision = hr.revision
-"""
-
-
-def _entry(row: tuple) -> Entry:
-    summary = json.loads(row[7])
-    return Entry(*row[:7], summary["words"], summary["below"], summary["confidence"], *row[8:])
-
-
-def _summary(document: Document) -> str:
-    tier = document.first("words")
-    words = tier.segments if tier else ()
-    sure = [word.confidence for word in words if word.confidence is not None]
-    below = sum(not word.accepted and word.confidence is not None and word.confidence < 0.6 for word in words)
-    mean = sum(sure) / len(sure) if sure else None
-    return json.dumps({"words": len(words), "below": below, "confidence": mean})
 
 
 def _written(document: Document) -> str:

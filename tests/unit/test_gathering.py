@@ -176,6 +176,15 @@ def test_a_damaged_archive_is_refused(tmp_path):
         unpack(tmp_path / "x.zip", tmp_path / "out")
 
 
+def test_a_compression_that_nobody_here_knows_is_refused(tmp_path):
+    data = bytearray(packed(tmp_path / "x.zip", {"a": b"x" * 100}).read_bytes())
+    for header, place in ((b"PK\x03\x04", 8), (b"PK\x01\x02", 10)):
+        data[data.index(header) + place] = 97
+    (tmp_path / "x.zip").write_bytes(data)
+    with pytest.raises(FormatError, match="not a whole zip archive"):
+        unpack(tmp_path / "x.zip", tmp_path / "out")
+
+
 @pytest.fixture
 def store(tmp_path):
     made = Store(tmp_path / "store")

@@ -9,9 +9,9 @@ import pytest
 
 import asr_core
 from asr_core.annotation import Document, DocumentError, edits
+from asr_core.annotation.entries import LogEntry
 from asr_core.annotation.quality import Reviewed, report, worth_reviewing
 from asr_core.annotation.realignment import propose
-from asr_core.annotation.store import LogEntry
 from tests.conftest import SAMPLES
 from tests.unit.test_edits import document
 

@@ -15,7 +15,8 @@ import pytest
 
 from asr_core import StoreError, formats
 from asr_core.annotation import Document, edits
-from asr_core.annotation.store import ConflictError, Limits, Store
+from asr_core.annotation.entries import ConflictError, Limits
+from asr_core.annotation.store import Store
 from tests.conftest import SAMPLES
 from tests.unit.test_edits import document
 
