@@ -7,6 +7,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("numba")
 
+from assets.demo_model.training import losses  # noqa: E402
 from assets.demo_model.training.losses import ctc_loss, tdt_loss  # noqa: E402
 
 DURATIONS = (0, 1, 2, 4)
@@ -41,20 +42,45 @@ def lattice(seed, frames, count):
     return logits, torch.randint(0, PIECES, (1, count), generator=generator)
 
 
+def loss_of(logits, tokens, frames, counts, sigma=0.05):
+    """`tdt_loss` with a head that looks the logits (B, T, U + 1, outputs) up: its input is the number of the state."""
+    B, T, states = logits.shape[:3]
+    clips = torch.arange(B, dtype=logits.dtype)[:, None, None] * (T * states)
+    encoded = clips + states * torch.arange(T, dtype=logits.dtype)[:, None]
+    predicted = torch.arange(states, dtype=logits.dtype)[:, None].expand(B, states, 1)
+    table = logits.flatten(0, 2)
+    numbers = (torch.tensor(values) for values in (frames, counts))
+    return tdt_loss(lambda sums: table[sums[..., 0].long()], encoded, predicted, tokens, *numbers, DURATIONS, sigma)
+
+
 @pytest.mark.parametrize(("frames", "count"), [(1, 0), (1, 1), (1, 3), (2, 1), (3, 2), (4, 3), (5, 2), (6, 1)])
 @pytest.mark.parametrize("sigma", [0.0, 0.05])
 def test_tdt_loss_is_the_sum_over_all_paths(frames, count, sigma):
     logits, tokens = lattice(frames * 10 + count, frames, count)
-    loss = tdt_loss(logits, tokens, torch.tensor([frames]), torch.tensor([count]), DURATIONS, sigma)
+    loss = loss_of(logits, tokens, [frames], [count], sigma)
     assert loss.item() == pytest.approx(every_path(logits[0], tokens[0], frames, count, sigma).item(), abs=1e-9)
 
 
-def test_tdt_gradient_is_that_of_the_sum_over_all_paths():
+def test_tdt_gradient_is_that_of_the_sum_over_all_paths(monkeypatch):
+    monkeypatch.setattr(losses, "_NEGLIGIBLE", 0.0)
     logits, tokens = lattice(7, 4, 2)
     ours, listed = logits.clone().requires_grad_(), logits.clone().requires_grad_()
-    (2.5 * tdt_loss(ours, tokens, torch.tensor([4]), torch.tensor([2]), DURATIONS)).sum().backward()
+    (2.5 * loss_of(ours, tokens, [4], [2])).sum().backward()
     (2.5 * every_path(listed[0], tokens[0], 4, 2, 0.05)).backward()
     assert torch.allclose(ours.grad, listed.grad, atol=1e-9)
+
+
+def test_only_states_of_negligible_share_get_no_gradient():
+    logits, tokens = lattice(11, 12, 8)
+    every, likely = (4 * logits).requires_grad_(), (4 * logits).requires_grad_()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(losses, "_NEGLIGIBLE", 0.0)
+        loss_of(every, tokens, [12], [8]).backward()
+    loss_of(likely, tokens, [12], [8]).backward()
+    left_out = (likely.grad == 0).all(-1) & (every.grad != 0).any(-1)
+    assert left_out.any()
+    assert (every.grad - likely.grad).abs().max() <= 2 * losses._NEGLIGIBLE
+    assert torch.equal(every.grad[~left_out], likely.grad[~left_out])
 
 
 def test_padding_changes_nothing():
@@ -62,8 +88,7 @@ def test_padding_changes_nothing():
     long = torch.randn(1, 5, 4, short.shape[-1], dtype=torch.float64)
     long[:, :3, :2] = short
     padded = torch.cat([tokens, torch.zeros(1, 2, dtype=torch.long)], 1)
-    alone = tdt_loss(short, tokens, torch.tensor([3]), torch.tensor([1]), DURATIONS)
-    assert torch.allclose(tdt_loss(long, padded, torch.tensor([3]), torch.tensor([1]), DURATIONS), alone)
+    assert torch.allclose(loss_of(long, padded, [3], [1]), loss_of(short, tokens, [3], [1]))
 
 
 def test_ctc_of_one_token_in_two_frames():

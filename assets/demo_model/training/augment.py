@@ -116,7 +116,8 @@ def noise_like(power: Tensor, random: Random, strength: float) -> Tensor:
     distance = torch.tensor([random.uniform(3, 40) for _ in range(B)])
     present = torch.tensor([float(random.random() < 0.7 * strength) for _ in range(B)])
     level = loudness * 10 ** (-distance / 10) * present
-    return level[:, None, None] * colour[:, :, None] * (0.5 + 0.5 * torch.empty(B, mels, T).exponential_())
+    flicker = np.random.default_rng(random.getrandbits(64)).standard_exponential((B, mels, T), np.float32)
+    return level[:, None, None] * colour[:, :, None] * (0.5 + 0.5 * torch.from_numpy(flicker))
 
 
 def masked(features: Tensor, frames: Tensor, random: Random, strength: float) -> Tensor:

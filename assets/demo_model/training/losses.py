@@ -7,7 +7,7 @@ by the forward-backward algorithm in log space; token and duration are independe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numba
 import numpy as np
@@ -16,28 +16,62 @@ from torch import Tensor
 from torch.nn import functional
 
 _NEVER = -1e30
+#: A state that less than this share of all paths goes through gets no gradient.
+_NEGLIGIBLE = 1e-4
 
 
 def tdt_loss(
-    logits: Tensor, tokens: Tensor, frames: Tensor, counts: Tensor, durations: Sequence[int], sigma: float = 0.05
+    head: Callable[[Tensor], Tensor],
+    encoded: Tensor,
+    predicted: Tensor,
+    tokens: Tensor,
+    frames: Tensor,
+    counts: Tensor,
+    durations: Sequence[int],
+    sigma: float = 0.05,
 ) -> Tensor:
     """-log P(tokens) of each clip.
 
+    The logits of all T x (U + 1) states of a clip are the largest array of a training step by far, and most states lie
+    on no path that is at all likely. So they are computed without a gradient first; the forward-backward algorithm says
+    what each state counts for; and only states that count are computed again, with the gradient it gives them.
+
     Args:
-        logits: (B, T, U + 1, V + 1 + D) of the joint network: V pieces, the blank, D durations.
+        head: the joint network from the sum of its two inputs, (N, J) -> logits (N, V + 1 + D): V pieces, the blank, D
+            durations.
+        encoded: (B, T, J), of the encoder. predicted: (B, U + 1, J), of the prediction network.
         tokens: (B, U), padded.
         frames, counts: (B,) valid frames and tokens.
         durations: the D numbers of frames.
         sigma: taken off every token's log-probability, so that paths of few, long steps are favoured.
     Returns:
-        (B,) float32.
+        (B,).
     """
-    blank = logits.shape[-1] - 1 - len(durations)
-    log_probs = logits[..., : blank + 1].log_softmax(-1) - sigma
-    steps = logits[..., blank + 1 :].log_softmax(-1)
-    index = tokens[:, None, :, None].expand(-1, logits.shape[1], -1, 1)
-    said = log_probs[:, :, :-1].gather(3, index)[..., 0]
-    return _ForwardBackward.apply(log_probs[..., blank], said, steps, frames, counts, tuple(durations))
+    steps = np.array(durations)
+    losses = []
+    for e, p, said, T, U in zip(encoded, predicted, tokens, frames.tolist(), counts.tolist(), strict=True):
+        e, p, said = e[:T], p[: U + 1], functional.pad(said[:U], (0, 1))
+        with torch.no_grad():
+            blocks = [_arcs(head, e[t : t + 16, None] + p, said, len(steps), sigma) for t in range(0, T, 16)]
+            arcs = torch.cat(blocks).double().numpy()
+        loss, gradient = _forward_backward(arcs, steps)
+        t, u = np.nonzero(-gradient[:, :, 2:].sum(2) > _NEGLIGIBLE)
+        weight = torch.from_numpy(gradient[t, u]).to(encoded.dtype)
+        t, u = torch.from_numpy(t), torch.from_numpy(u)
+        likely = _arcs(head, e.index_select(0, t) + p.index_select(0, u), said[u], len(steps), sigma)
+        # Its value is the loss, its derivative that of the weighted log-probabilities.
+        carrier = (weight * likely).sum()
+        losses.append(carrier - carrier.detach() + loss)
+    return torch.stack(losses)
+
+
+def _arcs(head: Callable[[Tensor], Tensor], sums: Tensor, said: Tensor, durations: int, sigma: float) -> Tensor:
+    """Log-probabilities (..., 2 + D) of the blank, of the token `said` next and of the durations in states (..., J)."""
+    logits = head(sums).to(sums.dtype)
+    pieces, steps = logits[..., :-durations], logits[..., -durations:]
+    said = said.expand(logits.shape[:-1])[..., None]
+    chosen = torch.cat([pieces[..., -1:], pieces.gather(-1, said)], -1) - pieces.logsumexp(-1, keepdim=True) - sigma
+    return torch.cat([chosen, steps.log_softmax(-1)], -1)
 
 
 def ctc_loss(logits: Tensor, tokens: Tensor, frames: Tensor, counts: Tensor) -> Tensor:
@@ -47,81 +81,64 @@ def ctc_loss(logits: Tensor, tokens: Tensor, frames: Tensor, counts: Tensor) -> 
     return functional.ctc_loss(log_probs, tokens, frames, counts, blank, reduction="none", zero_infinity=True)
 
 
-class _ForwardBackward(torch.autograd.Function):
-    """Loss and gradients from log-probabilities: blanks (B, T, U + 1), tokens (B, T, U), durations (B, T, U + 1, D)."""
-
-    @staticmethod
-    def forward(ctx, blanks, said, steps, frames, counts, durations):
-        inputs = [np.ascontiguousarray(x.detach().double().numpy()) for x in (blanks, said, steps)]
-        gradients = [np.zeros_like(x) for x in inputs]
-        losses = np.zeros(len(blanks))
-        for item in range(len(blanks)):
-            losses[item] = _forward_backward(
-                *(x[item] for x in inputs), int(frames[item]), int(counts[item]), np.array(durations),
-                *(x[item] for x in gradients),
-            )  # fmt: skip
-        ctx.gradients = [torch.from_numpy(x).to(blanks.dtype) for x in gradients]
-        return torch.from_numpy(losses).to(blanks.dtype)
-
-    @staticmethod
-    def backward(ctx, weight):
-        scaled = [weight.view(-1, *[1] * (x.ndim - 1)) * x for x in ctx.gradients]
-        return (*scaled, None, None, None)
-
-
 @numba.njit(inline="always")
 def _log_add(a: float, b: float) -> float:
     if a < b:
         a, b = b, a
-    return a if b <= _NEVER else a + np.log1p(np.exp(b - a))
+    return a if b - a < -30 else a + np.log1p(np.exp(b - a))
 
 
 @numba.njit(cache=True)
-def _forward_backward(blanks, said, steps, T, U, durations, to_blanks, to_said, to_steps):
-    """-log P of one clip; writes its gradients into the last three arrays.
+def _forward_backward(arcs, durations):
+    """-log P of one clip, and its gradient by the log-probabilities `arcs` (T, U + 1, 2 + D) as `_arcs` gives them.
 
     alpha[t, u] sums the paths from the start to state (t, u), beta[t, u] those from there to the end (T, U). An arc's
     share of all paths, exp(alpha + arc + beta - log P), is minus the gradient of the loss by its log-probability.
     """
+    T, U = arcs.shape[0], arcs.shape[1] - 1
     alpha = np.full((T + 1, U + 1), _NEVER)
     beta = np.full((T + 1, U + 1), _NEVER)
+    gradient = np.zeros_like(arcs)
     alpha[0, 0] = 0.0
     beta[T, U] = 0.0
     for t in range(T):
         for u in range(U + 1):
+            blank, said = arcs[t, u, 0], arcs[t, u, 1]
             for i, d in enumerate(durations):
                 if t + d > T:
                     continue
+                here = alpha[t, u] + arcs[t, u, 2 + i]
                 if d > 0:
-                    alpha[t + d, u] = _log_add(alpha[t + d, u], alpha[t, u] + blanks[t, u] + steps[t, u, i])
+                    alpha[t + d, u] = _log_add(alpha[t + d, u], here + blank)
                 if u < U:
-                    alpha[t + d, u + 1] = _log_add(alpha[t + d, u + 1], alpha[t, u] + said[t, u] + steps[t, u, i])
+                    alpha[t + d, u + 1] = _log_add(alpha[t + d, u + 1], here + said)
+    total = alpha[T, U]
+    if total <= _NEVER / 2:  # no path: more tokens than any path can say
+        return 0.0, gradient
     for t in range(T - 1, -1, -1):
         for u in range(U, -1, -1):
+            blank, said = arcs[t, u, 0], arcs[t, u, 1]
             for i, d in enumerate(durations):
                 if t + d > T:
                     continue
+                step = arcs[t, u, 2 + i]
                 if d > 0:
-                    beta[t, u] = _log_add(beta[t, u], blanks[t, u] + steps[t, u, i] + beta[t + d, u])
+                    beta[t, u] = _log_add(beta[t, u], blank + step + beta[t + d, u])
                 if u < U:
-                    beta[t, u] = _log_add(beta[t, u], said[t, u] + steps[t, u, i] + beta[t + d, u + 1])
-    total = beta[0, 0]
-    if total <= _NEVER / 2:  # no path: more tokens than any path can say
-        return 0.0
-    for t in range(T):
-        for u in range(U + 1):
+                    beta[t, u] = _log_add(beta[t, u], said + step + beta[t + d, u + 1])
             here = alpha[t, u] - total
-            if here < -60 - beta[t, u]:  # a share below 1e-26
+            if here + beta[t, u] < -20:
                 continue
             for i, d in enumerate(durations):
                 if t + d > T:
                     continue
+                step = arcs[t, u, 2 + i]
                 if d > 0:
-                    share = np.exp(min(0.0, here + blanks[t, u] + steps[t, u, i] + beta[t + d, u]))
-                    to_blanks[t, u] -= share
-                    to_steps[t, u, i] -= share
+                    share = np.exp(here + blank + step + beta[t + d, u])
+                    gradient[t, u, 0] -= share
+                    gradient[t, u, 2 + i] -= share
                 if u < U:
-                    share = np.exp(min(0.0, here + said[t, u] + steps[t, u, i] + beta[t + d, u + 1]))
-                    to_said[t, u] -= share
-                    to_steps[t, u, i] -= share
-    return -total
+                    share = np.exp(here + said + step + beta[t + d, u + 1])
+                    gradient[t, u, 1] -= share
+                    gradient[t, u, 2 + i] -= share
+    return -total, gradient

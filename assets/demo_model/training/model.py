@@ -11,10 +11,29 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
 from torch.nn import functional
+
+from .depthwise import depthwise
+
+_GENERATOR = np.random.Generator(np.random.SFC64())
+
+
+class Dropout(nn.Module):
+    """Dropout by one random byte a value: PyTorch's draws take a tenth of a training step on the CPU."""
+
+    def __init__(self, share: float) -> None:
+        super().__init__()
+        self.dropped = round(256 * share)
+
+    def forward(self, x: Tensor) -> Tensor:
+        if not self.training or not self.dropped:
+            return x
+        kept = torch.from_numpy(_GENERATOR.integers(0, 256, x.shape, np.uint8)) >= self.dropped
+        return x * kept * (256 / (256 - self.dropped))
 
 
 class FeedForward(nn.Module):
@@ -89,7 +108,7 @@ class ConformerLayer(nn.Module):
         self.norm_feed_forward2 = nn.LayerNorm(width)
         self.feed_forward2 = FeedForward(width, factor, bias)
         self.norm_out = nn.LayerNorm(width)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(self, x: Tensor, positions: Tensor, mask: Tensor) -> Tensor:
         x = x + 0.5 * self.dropout(self.feed_forward1(self.norm_feed_forward1(x)))
@@ -99,7 +118,10 @@ class ConformerLayer(nn.Module):
 
 
 class Subsampling(nn.Module):
-    """Three convolutions of stride 2, the last two depthwise: eight frames become one."""
+    """Three convolutions of stride 2, the last two depthwise: eight frames become one.
+
+    Their parameters have NeMo's names and shapes; they are computed with the channels last, which the CPU does faster.
+    """
 
     def __init__(self, channels: int, mels: int, width: int) -> None:
         super().__init__()
@@ -119,8 +141,24 @@ class Subsampling(nn.Module):
         """x (B, T, mels) -> (B, S, width), and the lengths in frames of 80 ms."""
         for _ in range(3):
             lengths = (lengths - 1) // 2 + 1
-        x = self.conv(x[:, None])
-        return self.out(x.transpose(1, 2).flatten(2)), lengths
+        first, _, second, second_mix, _, third, third_mix, _ = self.conv
+        x = functional.relu(_strided(x, first))
+        x = functional.relu(_pointwise(depthwise(x, second.weight, second.bias), second_mix))
+        x = functional.relu(_pointwise(depthwise(x, third.weight, third.bias), third_mix))
+        return self.out(x.transpose(2, 3).flatten(2)), lengths
+
+
+def _strided(x: Tensor, conv: nn.Conv2d) -> Tensor:
+    """A 3 x 3 convolution of stride 2 and padding 1 of one channel: x (B, T, F) -> (B, T / 2, F / 2, C)."""
+    T, F = (x.shape[1] + 1) // 2, (x.shape[2] + 1) // 2
+    padded = functional.pad(x, (1, 1, 1, 1))
+    taps = [padded[:, i : i + 2 * T - 1 : 2, j : j + 2 * F - 1 : 2] for i in range(3) for j in range(3)]
+    return functional.linear(torch.stack(taps, -1), conv.weight.flatten(1), conv.bias)
+
+
+def _pointwise(x: Tensor, conv: nn.Conv2d) -> Tensor:
+    """A 1 x 1 convolution of x (..., C)."""
+    return functional.linear(x, conv.weight.flatten(1), conv.bias)
 
 
 class Encoder(nn.Module):
@@ -131,7 +169,7 @@ class Encoder(nn.Module):
         self.width = config["d_model"]
         self.pre_encode = Subsampling(config["subsampling_conv_channels"], config["feat_in"], self.width)
         self.layers = nn.ModuleList(ConformerLayer(config, dropout) for _ in range(config["n_layers"]))
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(self, x: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
         """x (B, T, mels) -> (B, S, width), and the lengths in frames of 80 ms."""
@@ -161,7 +199,7 @@ class Prediction(nn.Module):
 
 
 class Joint(nn.Module):
-    """The joint network: logits of pieces, blank and durations for every pair of frame and token position."""
+    """The joint network: logits of pieces, blank and durations for a frame and the tokens before."""
 
     def __init__(self, encoder: int, prediction: int, width: int, outputs: int) -> None:
         super().__init__()
@@ -169,9 +207,9 @@ class Joint(nn.Module):
         self.pred = nn.Linear(prediction, width)
         self.joint_net = nn.Sequential(nn.ReLU(), nn.Identity(), nn.Linear(width, outputs))
 
-    def forward(self, encoded: Tensor, predicted: Tensor) -> Tensor:
-        """encoded (B, S, width), predicted (B, U + 1, width) -> (B, S, U + 1, V + 1 + D)."""
-        return self.joint_net(self.enc(encoded)[:, :, None] + self.pred(predicted)[:, None])
+    def forward(self, sums: Tensor) -> Tensor:
+        """Sums (..., joint width) of an encoded frame and a predicted state -> logits (..., V + 1 + D)."""
+        return self.joint_net(sums)
 
 
 class HybridModel(nn.Module):
@@ -190,17 +228,19 @@ class HybridModel(nn.Module):
         self.decoder = nn.ModuleDict({"prediction": prediction})
         self.joint = Joint(width, network["pred_hidden"], joint["joint_hidden"], outputs)
         self.ctc_decoder = nn.ModuleDict({"decoder_layers": nn.ModuleList([nn.Linear(width, self.blank + 1)])})
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(
         self, features: Tensor, lengths: Tensor, tokens: Tensor, token_dropout: float = 0.0
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """features (B, T, mels), tokens (B, U) -> joint logits, CTC logits (B, S, V + 1) and lengths, in float32."""
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """features (B, T, mels), tokens (B, U) -> what the joint network adds up, encoded (B, S, J) and predicted
+        (B, U + 1, J), CTC logits (B, S, V + 1) and lengths in frames; in float32."""
         encoded, lengths = self.encoder(features, lengths)
         ctc = self.ctc_decoder["decoder_layers"][0](encoded)
         with torch.autocast("cpu", enabled=False):  # the CPU has no fast LSTM in bfloat16
             predicted = self.decoder["prediction"](tokens, token_dropout if self.training else 0.0)
-        return self.joint(encoded, self.dropout(predicted)).float(), ctc.float(), lengths
+        predicted = self.joint.pred(self.dropout(predicted))
+        return self.joint.enc(encoded).float(), predicted.float(), ctc.float(), lengths
 
 
 def load(folder: Path, dropout: float = 0.05) -> HybridModel:

@@ -47,11 +47,11 @@ class Average:
     def update(self, state: dict[str, Tensor]) -> None:
         """Take in the state after a step."""
         self._steps += 1
-        for name, tensor in state.items():
-            if tensor.is_floating_point():
-                self.state[name].lerp_(tensor, 1 / min(self._steps, AVERAGE_STEPS))
-            else:
-                self.state[name].copy_(tensor)
+        floating = [name for name, tensor in state.items() if tensor.is_floating_point()]
+        averages, values = [self.state[name] for name in floating], [state[name] for name in floating]
+        torch._foreach_lerp_(averages, values, 1 / min(self._steps, AVERAGE_STEPS))
+        for name in state.keys() - set(floating):
+            self.state[name].copy_(state[name])
 
 
 class Trainer:
@@ -124,8 +124,10 @@ class Trainer:
             )
         token_dropout = settings.token_dropout * (1 - progress)
         with torch.autocast("cpu", torch.bfloat16, enabled=settings.bfloat16):
-            joint, ctc, frames = model(features, frames, batch.tokens, token_dropout)
-        transducer = tdt_loss(joint, batch.tokens, frames, batch.counts, model.durations) / batch.counts.clamp(min=1)
+            encoded, predicted, ctc, frames = model(features, frames, batch.tokens, token_dropout)
+            transducer = tdt_loss(
+                model.joint, encoded, predicted, batch.tokens, frames, batch.counts, model.durations
+            ) / batch.counts.clamp(min=1)
         labels = ctc_loss(ctc, batch.tokens, frames, batch.counts) / batch.counts.clamp(min=1)
         loss = ((1 - settings.ctc_weight) * transducer + settings.ctc_weight * labels).mean()
         self.optimizer.zero_grad(set_to_none=True)
@@ -191,7 +193,7 @@ def _optimizer(model: nn.Module) -> torch.optim.AdamW:
     matrices = [parameter for parameter in model.parameters() if parameter.ndim > 1]
     others = [parameter for parameter in model.parameters() if parameter.ndim <= 1]
     groups = [{"params": matrices, "weight_decay": 0.01}, {"params": others, "weight_decay": 0.0}]
-    return torch.optim.AdamW(groups, lr=0.0, betas=(0.9, 0.98))
+    return torch.optim.AdamW(groups, lr=0.0, betas=(0.9, 0.98), fused=True)
 
 
 def _average_gradients(model: nn.Module) -> None:
@@ -242,7 +244,7 @@ def main() -> None:
     parser.add_argument("--parakeet", type=float, default=0.3, help="share of batches with parakeet-mlx's features")
     parser.add_argument("--repeat", nargs="*", default=["kokoro=3"], help="sources whose clips count several times")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--bfloat16", action=argparse.BooleanOptionalAction, default=True)
+    parser.add_argument("--bfloat16", action="store_true", help="autocast; slower than float32 where batches are small")
     arguments = parser.parse_args()
     if arguments.processes == 1:
         _process(0, arguments)
