@@ -50,11 +50,12 @@ def align(
     mel = front_end.log_mel(samples, recognizer.config.features)
     edges = [round(part.start / recognizer.config.frame_seconds) for part in parts]
     edges.append(len(samples) // recognizer.frame_samples)
-    whole = EMPTY
+    whole, language = EMPTY, None
 
     def result(cuts: tuple[float, ...]) -> Transcript:
         made = recognizer.transcript([whole], duration=duration, segmentation=segmentation, confidence=confidence)
-        return replace(made, decoding=Greedy(confidence=confidence), warnings=recording.warnings, cuts=cuts)
+        decoding, spoken = Greedy(confidence=confidence), language or made.language
+        return replace(made, decoding=decoding, warnings=recording.warnings, cuts=cuts, language=spoken)
 
     for i, (part, (first, last)) in enumerate(zip(parts, pairwise(edges), strict=True)):
         cuts = tuple(one.start for one in parts[1 : i + 1])
@@ -62,19 +63,32 @@ def align(
             raise Cancelled(result(cuts))
         if on_progress is not None:
             on_progress(Progress(part.start, duration, "align"))
-        whole = concatenated(whole, _piece(recognizer, mel, part.text, first, last, confidence))
+        piece, language = _piece(recognizer, mel, part.text, first, last, confidence, language)
+        whole = concatenated(whole, piece)
     if on_progress is not None:
         on_progress(Progress(duration, duration, "align"))
     return result(tuple(part.start for part in parts[1:]))
 
 
 def _piece(
-    recognizer: WhisperRecognizer, mel: np.ndarray, text: str, first: int, last: int, confidence: Confidence
-) -> Hypothesis:
-    """Align a text with the encoder frames [first, last) of the recording."""
+    recognizer: WhisperRecognizer,
+    mel: np.ndarray,
+    text: str,
+    first: int,
+    last: int,
+    confidence: Confidence,
+    language: str | None,
+) -> tuple[Hypothesis, str | None]:
+    """Align a text with the encoder frames [first, last) of the recording.
+
+    Args:
+        language: that of the pieces before; None = it is found out.
+    Returns:
+        The text with its times, and its language.
+    """
     tokens = recognizer.tokenizer.encode(text)
     if not tokens:
-        return EMPTY
+        return EMPTY, language
     decoder, step = recognizer.decoder, recognizer.config.frame_seconds
     if last - first > front_end.FRAMES // 2:
         seconds = (last - first) * step
@@ -83,7 +97,8 @@ def _piece(
             f"model aligns {front_end.SECONDS} s at a time. Check that the text is that of this recording."
         )
     encoded, _ = recognizer.encode(front_end.window(mel, 2 * first)[None], np.zeros(1))
-    start = recognizer.start_tokens(recognizer.language_of(encoded, Whisper()))
+    language = recognizer.language_of(encoded, Whisper(language=language))
+    start = recognizer.start_tokens(language)
     room = decoder.room - len(start) - 2
     if len(tokens) > room:
         raise DecodingError(
@@ -91,7 +106,7 @@ def _piece(
         )
     cache = decoder.begin(encoded)
     timing = word_times.align(decoder, cache, tokens, recognizer.tokenizer, start, last - first, confidence)
-    return Hypothesis(
+    aligned = Hypothesis(
         tuple(tokens),
         tuple(int(frame) + first for frame in timing.starts),
         tuple(int(frame) + first for frame in timing.ends),
@@ -99,3 +114,4 @@ def _piece(
         tuple(map(float, timing.confidences)),
         tuple(map(float, timing.log_probs)),
     )
+    return aligned, language

@@ -21,9 +21,8 @@ from asr_core.progress import OnProgress, Progress
 from asr_core.recognizer import Recognizer
 from asr_core.segmentation import Segmentation
 from asr_core.streaming import StreamWindow
-from asr_core.whisper import aligning, attention, search, settings, word_times
+from asr_core.whisper import aligning, attention, detection, search, settings, word_times
 from asr_core.whisper import features as front_end
-from asr_core.whisper.languages import LANGUAGES
 from asr_core.whisper.search import Decoder
 from asr_core.whisper.streaming import AlignAttStream, open_stream
 from asr_core.whisper.tokenizer import WhisperTokenizer, WhisperVocabulary
@@ -147,9 +146,8 @@ class WhisperRecognizer(Recognizer):
             return None
         if options.language is not None:
             return options.language
-        special = self.vocabulary.special
-        logits, _, _ = self.decoder.step(np.array([[special.start]]), self.decoder.begin(encoded))
-        return LANGUAGES[int(logits[0, 0, list(special.languages)].argmax())]
+        found = detection.language_probabilities(self.decoder, encoded, self.vocabulary.special)
+        return detection.most_probable(found)
 
     # From audio to text.
 

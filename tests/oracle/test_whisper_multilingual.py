@@ -1,0 +1,146 @@
+"""Languages and tasks of multilingual Whisper models against openai-whisper, on small models with random weights."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import asr_core
+from asr_core import Beam, DecodingError, Greedy, Whisper
+from asr_core.whisper import detection, search
+from asr_core.whisper.languages import LANGUAGES
+from asr_core.whisper.tokenizer import SpecialTokens, load_tokenizer
+from tests import whisper_rigs as rigs
+from tests.conftest import DATA
+
+EXPECTED = json.loads((DATA / "whisper" / "random_models.json").read_text(encoding="utf-8"))
+VOCABULARIES = (51_864, 51_865, 51_866)
+MODES: Mapping[str, tuple[type, dict[str, Any], Whisper]] = {
+    "greedy": (Greedy, {}, Whisper(timestamps=False)),
+    "de": (Greedy, {}, Whisper(language="de", timestamps=False)),
+    "yue": (Greedy, {}, Whisper(language="yue", timestamps=False)),
+    "detected": (Greedy, {}, Whisper(timestamps=False)),
+    "translate": (Greedy, {}, Whisper(language="de", task="translate", timestamps=False)),
+    "timestamps": (Greedy, {}, Whisper(language="zh")),
+    "beam3": (Beam, {"size": 3}, Whisper(language="de", timestamps=False)),
+}
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], asr_core.Recognizer]:
+    folder = tmp_path_factory.mktemp("random")
+
+    @cache
+    def load(vocabulary: int) -> asr_core.Recognizer:
+        mels = EXPECTED[str(vocabulary)]["mels"]
+        return asr_core.load_model(rigs.write_mlx(folder / str(vocabulary), rigs.dimensions(vocabulary, mels)))
+
+    return load
+
+
+@pytest.fixture(scope="module")
+def encoded(models) -> Callable[[int], np.ndarray]:
+    @cache
+    def of(vocabulary: int) -> np.ndarray:
+        return models(vocabulary).encode(*models(vocabulary).features([rigs.sound()]))[0]
+
+    return of
+
+
+@pytest.mark.parametrize("vocabulary", VOCABULARIES)
+def test_ids_of_special_tokens(vocabulary: int) -> None:
+    wanted, special = rigs.tokens()["vocabularies"][str(vocabulary)], SpecialTokens.of(vocabulary)
+    assert {name: getattr(special, name) for name in wanted["special"]} == wanted["special"]
+    assert special.first_timestamp + 1500 == wanted["last_timestamp"] == vocabulary - 1
+    languages = wanted.get("languages", {})
+    assert {code: special.language(code) for code in languages} == languages
+    assert len(languages) in (0, len(special.languages)) and list(languages) == list(LANGUAGES[: len(languages)])
+
+
+@pytest.mark.parametrize("vocabulary", VOCABULARIES)
+def test_what_a_text_begins_with_and_may_not_have(vocabulary: int, tmp_path: Path) -> None:
+    wanted = rigs.tokens()["vocabularies"][str(vocabulary)]
+    (tmp_path / "tokenizer.json").write_text(rigs.tokenizer_json(vocabulary), encoding="utf-8")
+    tokenizer = load_tokenizer(tmp_path / "tokenizer.json", vocabulary)
+    assert list(tokenizer.suppressed) == wanted["suppressed"]
+    assert list(tokenizer.blank) == wanted["blank"]
+    for asked, tokens in wanted["start_tokens"].items():
+        language, task = asked.split() or (None, "transcribe")
+        assert tokenizer.start_tokens(language, task) == tokens
+    for text, tokens in rigs.tokens()["tokenizers"][wanted["tokenizer"]]["texts"].items():
+        assert tokenizer.encode_exactly(text) == tokens
+        assert tokenizer.vocabulary.decode(tokens) == text.strip()
+
+
+@pytest.mark.parametrize("vocabulary", VOCABULARIES)
+def test_the_encoder(encoded, vocabulary: int) -> None:
+    found, wanted = encoded(vocabulary), EXPECTED[str(vocabulary)]
+    assert found[0, :2, :4].ravel() == pytest.approx(wanted["enc_head"], abs=1e-4)
+    assert found.std(ddof=1) == pytest.approx(wanted["enc_std"], abs=1e-4)
+
+
+@pytest.mark.parametrize("vocabulary", VOCABULARIES[1:])
+def test_the_language_is_heard(models, encoded, vocabulary: int) -> None:
+    model, wanted = models(vocabulary), EXPECTED[str(vocabulary)]
+    found = detection.language_probabilities(model.decoder, encoded(vocabulary), model.vocabulary.special)
+    assert found == pytest.approx(wanted["language_probabilities"], abs=1e-4)
+    assert detection.most_probable(found) == wanted["detected"]
+    heard = model.decode_all(rigs.sound(), [Greedy(whisper=quick()), Greedy(whisper=quick(language="de"))])
+    assert [one.language for one in heard] == [wanted["detected"], "de"]
+    assert model.align(rigs.sound(), "Wo ist er?").language == wanted["detected"]
+
+
+CASES = [(int(vocabulary), mode) for vocabulary, one in EXPECTED.items() for mode in one["modes"]]
+
+
+@pytest.mark.parametrize(("vocabulary", "mode"), CASES)
+def test_texts(models, encoded, vocabulary: int, mode: str) -> None:
+    model, wanted = models(vocabulary), EXPECTED[str(vocabulary)]["modes"][mode]
+    kind, settings, options = MODES[mode]
+    if vocabulary == 51_864:
+        options = Whisper(timestamps=options.timestamps)
+    language = model.language_of(encoded(vocabulary), options)
+    assert language == (wanted["language"] if vocabulary > 51_864 else None)
+    prompt = search.prompt_of(model.tokenizer, options, language, [], model.decoder.room)
+    assert list(prompt.tokens) == wanted["sot_sequence"]
+    found = search.read(
+        model.decoder,
+        model.decoder.begin(encoded(vocabulary)),
+        [prompt],
+        search.search_of(kind(**settings), 0.0, None, model.vocabulary.special.end),
+        search.filters_of(model.tokenizer, options),
+        model.tokenizer,
+    )[0]
+    assert list(found.best.tokens) == wanted["tokens"]
+    assert found.mean_log_prob == pytest.approx(wanted["avg_logprob"], abs=5e-5)
+    assert found.no_speech == pytest.approx(wanted["no_speech_prob"], abs=1e-4)
+
+
+def test_the_decoder_of_the_public_contract_says_the_same(models, encoded) -> None:
+    for mode in ("detected", "translate"):
+        heard = models(51_865).decode(encoded(51_865), np.array([200]), Greedy(whisper=MODES[mode][2]))[0][0]
+        assert list(heard.token_ids) == EXPECTED["51865"]["modes"][mode]["tokens"]
+
+
+def test_what_a_model_does_not_know_is_said(models) -> None:
+    audio = rigs.sound(seconds=1)
+    for vocabulary, options, said in (
+        (51_865, Whisper(language="yue"), "does not know the language 'yue'; it knows codes such as en, de and zh"),
+        (51_864, Whisper(language="de"), "does not know the language 'de'; it knows en"),
+        (51_864, Whisper(task="translate"), "knows English only, so it cannot translate"),
+    ):
+        with pytest.raises(DecodingError, match=said):
+            models(vocabulary).transcribe(audio, decoding=Greedy(whisper=options))
+    assert len(models(51_865).info.languages) == 99 and len(models(51_866).info.languages) == 100
+    assert models(51_864).info.languages == ("en",)
+
+
+def quick(**options: Any) -> Whisper:
+    """Random weights are improbable at every temperature; the first is enough."""
+    return Whisper(temperatures=(0.0,), timestamps=False, **options)
