@@ -60,18 +60,19 @@ def load_model(
     if on_progress is not None:
         on_progress(Progress(0, 1, "load"))
     dtype = dtype or ("bfloat16" if where.device == "Metal" else "float32")
-    made = engine().run(_load, place, str(source), revision, dtype, local_files_only)
+    if place.is_dir() and engine().run(_is_whisper, place):
+        made = _load_whisper(place, str(source), revision, dtype, local_files_only)
+    else:
+        made = engine().run(_load, place, str(source), revision, dtype)
     if on_progress is not None:
         on_progress(Progress(1, 1, "load"))
     return made
 
 
-def _load(place: Path, source: str, revision: str | None, dtype: str, local_files_only: bool) -> Recognizer:
+def _load(place: Path, source: str, revision: str | None, dtype: str) -> Recognizer:
     """In the engine's thread."""
-    from asr_core.models import parakeet, weights, whisper_weights
+    from asr_core.models import parakeet, weights
 
-    if place.is_dir() and whisper_weights.is_whisper(place):
-        return _load_whisper(place, source, revision, dtype, local_files_only)
     if place.suffix == ".nemo" and place.is_file():
         from asr_core.models.archive import load_nemo
 
@@ -113,23 +114,29 @@ def _load(place: Path, source: str, revision: str | None, dtype: str, local_file
     )
 
 
-def _load_whisper(place: Path, source: str, revision: str | None, dtype: str, local_files_only: bool) -> Recognizer:
-    """In the engine's thread."""
+def _is_whisper(place: Path) -> bool:
     from asr_core.models import whisper_weights
-    from asr_core.models.hub import fetch_file
+
+    return whisper_weights.is_whisper(place)
+
+
+def _load_whisper(place: Path, source: str, revision: str | None, dtype: str, local_files_only: bool) -> Recognizer:
+    """Any thread; the engine is free while a tokenizer is fetched."""
+    from asr_core.models import whisper_weights
+    from asr_core.models.hub import fetch_tokenizer
+    from asr_core.models.whisper_config import tokenizer_repository
     from asr_core.whisper.languages import LANGUAGES
     from asr_core.whisper.recognizer import WhisperRecognizer
-    from asr_core.whisper.tokenizer import TOKENIZERS, load_tokenizer
+    from asr_core.whisper.tokenizer import load_tokenizer
 
-    checkpoint = whisper_weights.load_checkpoint(place)
-    size = checkpoint.config.dimensions.n_vocab
-    listing = place / "tokenizer.json"
-    if not listing.is_file() and size in TOKENIZERS:
-        listing = fetch_file(TOKENIZERS[size], "tokenizer.json", local_files_only=local_files_only)
-    tokenizer = load_tokenizer(listing, size)
-    model = whisper_weights.build(checkpoint, dtype)
+    checkpoint = engine().run(whisper_weights.load_checkpoint, place)
+    dimensions, listing = checkpoint.config.dimensions, place / "tokenizer.json"
+    if not listing.is_file() and (elsewhere := tokenizer_repository(dimensions)) is not None:
+        listing = fetch_tokenizer(elsewhere, local_files_only=local_files_only)
+    tokenizer = load_tokenizer(listing, dimensions.n_vocab)
+    model = engine().run(whisper_weights.build, checkpoint, dtype)
     listed = registry.known(source) or ModelInfo(Path(source).name, source, license=_license(checkpoint.card))
-    count = len(tokenizer.vocabulary.special.languages) if checkpoint.config.dimensions.multilingual else 1
+    count = len(tokenizer.vocabulary.special.languages) if dimensions.multilingual else 1
     info = replace(
         listed,
         revision=revision,
@@ -137,10 +144,10 @@ def _load_whisper(place: Path, source: str, revision: str | None, dtype: str, lo
         heads=(),
         languages=LANGUAGES[:count],
         frame_seconds=checkpoint.config.frame_seconds,
-        vocabulary_size=size,
+        vocabulary_size=dimensions.n_vocab,
         parameters=model.parameters,
         dtype=dtype,
-        device=_device(),
+        device=engine().run(_device),
     )
     parts = checkpoint.config, tokenizer.vocabulary, tokenizer, checkpoint.card, checkpoint.size_bytes, model, engine()
     return WhisperRecognizer(info, *parts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,10 @@ from asr_core.errors import ModelError
 from asr_core.progress import OnProgress, Progress
 
 SMALL = ("config.json", "tokenizer.model", "tokenizer.json", "generation_config.json", "vocab.txt", "README.md")
+#: Safetensors that hold a whole model; beside them a repository may have the same weights in other precisions.
+WHOLE = ("model.safetensors", "weights.safetensors", "nemo.safetensors")
+_DISK = (errno.ENOSPC, errno.EACCES, errno.EROFS)
+_SHARD = re.compile(r"model-\d+-of-\d+\.safetensors")
 #: Weights that are one file, when there are no safetensors: MLX's older conversions, CTranslate2's model.
 SINGLE = ("weights.npz", "model.bin")
 
@@ -50,7 +55,7 @@ def fetch(
     except ModelError:
         raise
     except Exception as error:  # which HTTP library raises what is huggingface_hub's own affair
-        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EACCES, errno.EROFS):
+        if isinstance(error, OSError) and error.errno in _DISK:
             raise ModelError(f"{repository} could not be stored: {error.strerror}.") from error
         return _cached(repository, revision, f"the Hub does not answer ({_reason(error)}), and it is not in the cache")
 
@@ -76,7 +81,8 @@ def _download(repository: str, revision: str | None, on_progress: OnProgress | N
 def _needed(repository: str, names: Sequence[str]) -> list[str]:
     """Configuration, vocabulary, card, and weights: safetensors, else a .nemo archive."""
     small = [name for name in SMALL if name in names]
-    safetensors = [name for name in names if name.endswith(".safetensors") and "/" not in name]
+    whole = [name for name in WHOLE if name in names]
+    safetensors = whole[:1] or [name for name in names if _SHARD.fullmatch(name)]
     archives = [name for name in names if name.endswith(".nemo") and "/" not in name]
     if safetensors and "config.json" in small:
         return small + safetensors
@@ -106,14 +112,36 @@ def _cached(repository: str, revision: str | None, why: str) -> Path:
     return folder
 
 
-def fetch_file(repository: str, name: str, *, local_files_only: bool = False) -> Path:
-    """One file of a repository, from the cache or the Hub. Raises ModelError where neither has it."""
-    from huggingface_hub import hf_hub_download
+def fetch_tokenizer(repository: str, *, local_files_only: bool = False) -> Path:
+    """tokenizer.json of a repository, from the cache or the Hub, for a model that was stored without one.
 
+    Raises ModelError where neither has it.
+    """
+    from huggingface_hub import HfApi, errors, hf_hub_download
+
+    name = "tokenizer.json"
+    needs = f"This model was stored without its {name}, which is that of {repository}"
+    help_yourself = f"put a {name} of the same size beside the weights"
     try:
-        return Path(hf_hub_download(repository, name, local_files_only=local_files_only))
+        return Path(hf_hub_download(repository, name, local_files_only=True))
+    except errors.LocalEntryNotFoundError:
+        if local_files_only:
+            raise ModelError(
+                f"{needs}; it is not in the cache, and only the cache was to be asked. "
+                f"Connect to the network once, or {help_yourself}."
+            ) from None
+    try:
+        # A download tries a dead network again for half a minute; a question does not.
+        if HfApi().file_exists(repository, name):
+            return Path(hf_hub_download(repository, name))
     except Exception as error:  # which HTTP library raises what is huggingface_hub's own affair
-        raise ModelError(f"{name} of {repository} cannot be had ({_reason(error)}); connect to the network.") from error
+        if isinstance(error, OSError) and error.errno in _DISK:
+            raise ModelError(f"{name} of {repository} could not be stored: {error.strerror}.") from error
+        raise ModelError(
+            f"{needs}; the Hub does not answer ({_reason(error)}), and the cache does not have it. "
+            f"Connect to the network once, or {help_yourself}."
+        ) from error
+    raise ModelError(f"{needs}, but the Hub does not have it there; {help_yourself}.")
 
 
 def _bar(on_progress: OnProgress | None, before: int, total: int) -> type:

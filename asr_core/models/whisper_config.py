@@ -12,27 +12,34 @@ from asr_core.features import FeatureConfig
 #: Layer and head of each cross-attention head that follows the audio.
 Heads = tuple[tuple[int, int], ...]
 
-#: The published alignment heads (openai-whisper's `_ALIGNMENT_HEADS`), by decoder layers, width and multilinguality;
-#: sizes of equal dimensions differ in their encoder layers or mel bands, which stand last.
-_PUBLISHED: Mapping[tuple[int, int, bool, int, int], str] = {
-    (4, 384, False, 4, 80): "1.0 2.0 2.5 3.0 3.1 3.2 3.3 3.4",
-    (4, 384, True, 4, 80): "2.2 3.0 3.2 3.3 3.4 3.5",
-    (6, 512, False, 6, 80): "3.3 4.7 5.1 5.5 5.7",
-    (6, 512, True, 6, 80): "3.1 4.2 4.3 4.7 5.1 5.2 5.4 5.6",
-    (12, 768, False, 12, 80): ("6.6 7.0 7.3 7.8 8.2 8.5 8.7 9.0 9.4 9.8 9.10 10.0 10.1 10.2 10.3 10.6 10.11 11.2 11.4"),
-    (12, 768, True, 12, 80): "5.3 5.9 8.0 8.4 8.7 8.8 9.0 9.7 9.9 10.5",
-    (24, 1024, False, 24, 80): (
-        "11.4 14.1 14.12 14.14 15.4 16.0 16.4 16.9 17.12 17.14 18.7 18.10 18.15 20.0 20.3 20.9 20.14 21.12"
+#: The published sizes (openai-whisper) and their alignment heads (its `_ALIGNMENT_HEADS`), by decoder layers, width,
+#: multilinguality, encoder layers and mel bands.
+_PUBLISHED: Mapping[tuple[int, int, bool, int, int], tuple[str, str]] = {
+    (4, 384, False, 4, 80): ("tiny.en", "1.0 2.0 2.5 3.0 3.1 3.2 3.3 3.4"),
+    (4, 384, True, 4, 80): ("tiny", "2.2 3.0 3.2 3.3 3.4 3.5"),
+    (6, 512, False, 6, 80): ("base.en", "3.3 4.7 5.1 5.5 5.7"),
+    (6, 512, True, 6, 80): ("base", "3.1 4.2 4.3 4.7 5.1 5.2 5.4 5.6"),
+    (12, 768, False, 12, 80): (
+        "small.en",
+        "6.6 7.0 7.3 7.8 8.2 8.5 8.7 9.0 9.4 9.8 9.10 10.0 10.1 10.2 10.3 10.6 10.11 11.2 11.4",
     ),
-    (24, 1024, True, 24, 80): "13.15 15.4 15.15 16.1 20.0 23.4",
+    (12, 768, True, 12, 80): ("small", "5.3 5.9 8.0 8.4 8.7 8.8 9.0 9.7 9.9 10.5"),
+    (24, 1024, False, 24, 80): (
+        "medium.en",
+        "11.4 14.1 14.12 14.14 15.4 16.0 16.4 16.9 17.12 17.14 18.7 18.10 18.15 20.0 20.3 20.9 20.14 21.12",
+    ),
+    (24, 1024, True, 24, 80): ("medium", "13.15 15.4 15.15 16.1 20.0 23.4"),
     # large-v1 has the same dimensions and other heads; its conversions name their own.
     (32, 1280, True, 32, 80): (
+        "large-v2",
         "10.12 13.17 16.11 16.12 16.13 17.15 17.16 18.4 18.11 18.19 19.11 21.2 21.3 22.3 22.9 22.12 23.5 23.7 23.13 "
-        "25.5 26.1 26.12 27.15"
+        "25.5 26.1 26.12 27.15",
     ),
-    (32, 1280, True, 32, 128): "7.0 10.17 12.18 13.12 16.1 17.14 19.11 21.4 24.1 25.6",
-    (4, 1280, True, 32, 128): "2.4 2.11 3.3 3.6 3.11 3.14",
+    (32, 1280, True, 32, 128): ("large-v3", "7.0 10.17 12.18 13.12 16.1 17.14 19.11 21.4 24.1 25.6"),
+    (4, 1280, True, 32, 128): ("large-v3-turbo", "2.4 2.11 3.3 3.6 3.11 3.14"),
 }
+#: Sizes that were never published have the tokenizer of those with as many tokens.
+_BY_VOCABULARY = {51_864: "tiny.en", 51_865: "tiny", 51_866: "large-v3"}
 
 
 @dataclass(frozen=True)
@@ -65,6 +72,12 @@ class Dimensions:
     def multilingual(self) -> bool:
         """Whether the vocabulary is that of the multilingual models, which is one token longer or more."""
         return self.n_vocab >= 51_865
+
+    @property
+    def published(self) -> tuple[str, str] | None:
+        """The name of a published size, and its alignment heads as written above; None for any other size."""
+        d = self
+        return _PUBLISHED.get((d.n_text_layer, d.n_text_state, d.multilingual, d.n_audio_layer, d.n_mels))
 
 
 @dataclass(frozen=True)
@@ -124,11 +137,16 @@ def alignment_heads(dimensions: Dimensions, given: Sequence[Sequence[int]] | Non
         if any(not (0 <= layer < layers and 0 <= head < heads) for layer, head in named):
             raise ModelError(f"alignment_heads names a head that a decoder of {layers} layers of {heads} lacks.")
         return named
-    size = (layers, dimensions.n_text_state, dimensions.multilingual, dimensions.n_audio_layer, dimensions.n_mels)
-    if size in _PUBLISHED:
-        pairs = (pair.split(".") for pair in _PUBLISHED[size].split())
+    if dimensions.published is not None:
+        pairs = (pair.split(".") for pair in dimensions.published[1].split())
         return tuple((int(layer), int(head)) for layer, head in pairs)
     return tuple((layer, head) for layer in range(layers // 2, layers) for head in range(heads))
+
+
+def tokenizer_repository(dimensions: Dimensions) -> str | None:
+    """The repository of the Hub whose tokenizer.json a model without one has; None for a vocabulary of no Whisper."""
+    name = dimensions.published[0] if dimensions.published else _BY_VOCABULARY.get(dimensions.n_vocab)
+    return f"openai/whisper-{name}" if name else None
 
 
 def dimensions_of(config: Mapping[str, Any]) -> Dimensions | None:

@@ -25,8 +25,6 @@ LAST_TIMESTAMP = 1500
 #: Special tokens that are neither the two that begin and end, nor languages, nor timestamps.
 _OTHERS = 6
 
-#: Where the tokenizer of a vocabulary of some size is, for conversions that carry none.
-TOKENIZERS = {51_864: "openai/whisper-tiny.en", 51_865: "openai/whisper-tiny", 51_866: "openai/whisper-large-v3"}
 #: Marks that Whisper writes for sounds and not for words; they are suppressed (openai-whisper's `non_speech_tokens`).
 _SYMBOLS = '"#()*+/:;<=>@[\\]^_`{|}~「」『』'
 _RUNS = (

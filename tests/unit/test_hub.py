@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
-import http.server
-import json
 import os
 import shutil
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import ORACLE
+from tests.hub import Hub
 
-SHA = "a" * 40
 ROOT = Path(__file__).parents[2]
 
 FETCH = """
@@ -34,79 +30,14 @@ except asr_core.ModelError as error:
 """
 
 
-class Hub:
-    """A server with one repository, owner/tiny; `cut` ends the next large answer after that many bytes."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.cut, self.requests = folder, None, []
-        handler = type("Handler", (_Handler,), {"hub": self})
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server.server_port}"
-
-
-class _Handler(http.server.BaseHTTPRequestHandler):
-    hub: Hub
-
-    def log_message(self, *_):
-        pass
-
-    def do_HEAD(self):
-        self.answer(body=False)
-
-    def do_GET(self):
-        self.answer(body=True)
-
-    def answer(self, body: bool) -> None:
-        path = self.path.split("?")[0]
-        self.hub.requests.append(path)
-        if path.startswith("/api/models/owner/tiny"):
-            if "/revision/" in path and not path.endswith(("/main", SHA)):
-                return self.refuse("RevisionNotFound")
-            files = [{"rfilename": f.name, "size": f.stat().st_size} for f in self.hub.folder.iterdir()]
-            return self.send(json.dumps({"id": "owner/tiny", "sha": SHA, "siblings": files}).encode(), body)
-        if path.startswith("/owner/tiny/resolve/"):
-            return self.send((self.hub.folder / path.rsplit("/", 1)[1]).read_bytes(), body)
-        return self.refuse("GatedRepo" if "gated" in path else "RepoNotFound", 403 if "gated" in path else 401)
-
-    def refuse(self, code: str, status: int = 404) -> None:
-        self.send_response(status)
-        self.send_header("X-Error-Code", code)
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-    def send(self, data: bytes, body: bool) -> None:
-        first = int(self.headers["Range"].split("=")[1].split("-")[0]) if self.headers.get("Range") else 0
-        self.send_response(206 if first else 200)
-        self.send_header("ETag", f'"{hashlib.sha256(data).hexdigest()}"')
-        self.send_header("X-Repo-Commit", SHA)
-        self.send_header("Accept-Ranges", "bytes")
-        self.send_header("Content-Length", str(len(data) - first))
-        if first:
-            self.send_header("Content-Range", f"bytes {first}-{len(data) - 1}/{len(data)}")
-        self.end_headers()
-        if body:
-            data = data[first:]
-            if self.hub.cut is not None and len(data) > self.hub.cut:
-                self.wfile.write(data[: self.hub.cut])
-                self.wfile.flush()
-                self.close_connection = True
-                self.connection.close()
-                return
-            self.wfile.write(data)
-
-
 @pytest.fixture
 def hub(tmp_path):
-    folder = tmp_path / "repository"
-    folder.mkdir()
+    folder = tmp_path / "hub" / "owner" / "tiny"
+    folder.mkdir(parents=True)
     for name in ("config.json", "tokenizer.model", "vocab.txt"):
         shutil.copy(ORACLE / "ctc" / name, folder)
     shutil.copy(ORACLE / "ctc" / "nemo.safetensors", folder / "model.safetensors")
-    made = Hub(folder)
+    made = Hub(tmp_path / "hub")
     yield made
     made.server.shutdown()
 
@@ -164,5 +95,5 @@ def test_an_interrupted_download_is_an_error_and_the_next_one_finishes(hub, tmp_
 
 
 def test_a_repository_without_a_model(hub, tmp_path):
-    (hub.folder / "model.safetensors").unlink()
+    (hub.root / "owner/tiny/model.safetensors").unlink()
     assert "holds no model of a known kind" in fetch(hub.url, tmp_path / "cache")

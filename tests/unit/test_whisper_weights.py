@@ -21,20 +21,9 @@ from asr_core.errors import DecodingError, ModelError  # noqa: E402
 from asr_core.models import ctranslate2, whisper_weights  # noqa: E402
 from asr_core.models.whisper import Network, Whisper  # noqa: E402
 from asr_core.models.whisper_config import Dimensions, alignment_heads  # noqa: E402
+from tests.whisper_files import ctranslate2_file, torch_layout, transformers_config, transformers_name  # noqa: E402
 
 SMALL = Dimensions(80, 1500, 64, 1, 2, 300, 24, 64, 1, 2)
-HF = {
-    "model_type": "whisper",
-    "num_mel_bins": 80,
-    "max_source_positions": 1500,
-    "d_model": 64,
-    "encoder_attention_heads": 1,
-    "encoder_layers": 2,
-    "vocab_size": 300,
-    "max_target_positions": 24,
-    "decoder_attention_heads": 1,
-    "decoder_layers": 2,
-}
 
 
 @pytest.fixture(scope="module")
@@ -78,9 +67,9 @@ def test_layouts_of_mlx_and_transformers_are_one_model(weights, model, tmp_path)
 
     folder = tmp_path / "transformers"
     folder.mkdir()
-    (folder / "config.json").write_text(json.dumps(HF))
+    (folder / "config.json").write_text(json.dumps(transformers_config(SMALL)))
     (folder / "generation_config.json").write_text(json.dumps({"alignment_heads": [[0, 0]]}))
-    theirs = {transformers_name(name): as_torch(name, x) for name, x in weights.items()}
+    theirs = {transformers_name(name): torch_layout(name, x) for name, x in weights.items()}
     theirs["proj_out.weight"] = theirs["model.decoder.embed_tokens.weight"]
     theirs["model.encoder.embed_positions.weight"] = np.zeros((1500, 64), np.float16)
     mx.save_safetensors(str(folder / "model.safetensors"), {key: mx.array(x) for key, x in theirs.items()})
@@ -92,7 +81,7 @@ def test_layouts_of_mlx_and_transformers_are_one_model(weights, model, tmp_path)
 @pytest.mark.parametrize("kind", ["float16", "bfloat16", "int8"])
 def test_ctranslate2_is_the_same_model(weights, model, tmp_path, kind) -> None:
     (tmp_path / "config.json").write_text(json.dumps({"alignment_heads": [[1, 0]]}))
-    (tmp_path / "model.bin").write_bytes(ctranslate2_file(weights, kind))
+    (tmp_path / "model.bin").write_bytes(ctranslate2_file(weights, SMALL, kind))
     assert whisper_weights.is_whisper(tmp_path)
     made = load(tmp_path)
     assert made.config == model.config
@@ -113,7 +102,7 @@ def test_quantized_layers_stay_quantized(weights, model, tmp_path) -> None:
 
 
 def test_broken_ctranslate2_files_are_refused(weights, tmp_path) -> None:
-    good, file = ctranslate2_file(weights, "float16"), tmp_path / "model.bin"
+    good, file = ctranslate2_file(weights, SMALL, "float16"), tmp_path / "model.bin"
     cases = {
         good[:-3]: "incomplete",
         good + b"x": "follows its end",
@@ -121,7 +110,7 @@ def test_broken_ctranslate2_files_are_refused(weights, tmp_path) -> None:
         b"": "incomplete",
         struct.pack("<I", 5) + good[4:]: "version 5",
         good.replace(b"WhisperSpec", b"TransfoSpec", 1): "TransfoSpec",
-        ctranslate2_file(weights, "float16", key_bias=1.0): "bias for its keys",
+        ctranslate2_file(weights, SMALL, "float16", key_bias=1.0): "bias for its keys",
     }
     for data, said in cases.items():
         file.write_bytes(data)
@@ -180,91 +169,8 @@ def test_rows_of_audios_and_beams_are_what_they_are_alone(model) -> None:
         assert logits[row] == pytest.approx(alone[0], abs=1e-4)
 
 
-def transformers_name(name: str) -> str:
-    """The name that transformers gives to a tensor of MLX's."""
-    if name == "decoder.positional_embedding":
-        return "model.decoder.embed_positions.weight"
-    changes = {
-        "blocks": "layers",
-        "token_embedding": "embed_tokens",
-        "ln_post": "layer_norm",
-        "ln": "layer_norm",
-        "attn_ln": "self_attn_layer_norm",
-        "cross_attn_ln": "encoder_attn_layer_norm",
-        "mlp_ln": "final_layer_norm",
-        "attn": "self_attn",
-        "cross_attn": "encoder_attn",
-        "query": "q_proj",
-        "key": "k_proj",
-        "value": "v_proj",
-        "out": "out_proj",
-        "mlp1": "fc1",
-        "mlp2": "fc2",
-    }
-    return ".".join(["model", *(changes.get(part, part) for part in name.split("."))])
-
-
-def as_torch(name: str, x: np.ndarray) -> np.ndarray:
-    return x.swapaxes(1, 2) if "conv" in name and x.ndim == 3 else x
-
-
-def ctranslate2_file(weights: dict[str, np.ndarray], kind: str, key_bias: float = 0.0) -> bytes:
-    """The same weights as CTranslate2 stores them."""
-    w = {name: as_torch(name, x) for name, x in weights.items()}
-    out: dict[str, np.ndarray] = {"encoder/num_heads": np.int16(1), "decoder/num_heads": np.int16(1)}
-
-    def norm(theirs: str, ours: str) -> None:
-        out[f"{theirs}/gamma"], out[f"{theirs}/beta"] = w[f"{ours}.weight"], w[f"{ours}.bias"]
-
-    def linear(theirs: str, *ours: str) -> None:
-        out[f"{theirs}/weight"] = np.concatenate([w[f"{name}.weight"] for name in ours])
-        keys = np.full(64, key_bias, np.float16)
-        out[f"{theirs}/bias"] = np.concatenate([w.get(f"{name}.bias", keys) for name in ours])
-
-    linear("encoder/conv1", "encoder.conv1")
-    linear("encoder/conv2", "encoder.conv2")
-    out["encoder/position_encodings/encodings"] = np.zeros((1500, 64), np.float16)
-    out["decoder/position_encodings/encodings"] = w["decoder.positional_embedding"]
-    out["decoder/embeddings/weight"] = w["decoder.token_embedding.weight"]
-    norm("encoder/layer_norm", "encoder.ln_post")
-    norm("decoder/layer_norm", "decoder.ln")
-    for side in ("encoder", "decoder"):
-        for n in range(2):
-            theirs, ours = f"{side}/layer_{n}", f"{side}.blocks.{n}"
-            norm(f"{theirs}/self_attention/layer_norm", f"{ours}.attn_ln")
-            linear(f"{theirs}/self_attention/linear_0", *(f"{ours}.attn.{part}" for part in ("query", "key", "value")))
-            linear(f"{theirs}/self_attention/linear_1", f"{ours}.attn.out")
-            if side == "decoder":
-                norm(f"{theirs}/attention/layer_norm", f"{ours}.cross_attn_ln")
-                linear(f"{theirs}/attention/linear_0", f"{ours}.cross_attn.query")
-                linear(f"{theirs}/attention/linear_1", f"{ours}.cross_attn.key", f"{ours}.cross_attn.value")
-                linear(f"{theirs}/attention/linear_2", f"{ours}.cross_attn.out")
-            norm(f"{theirs}/ffn/layer_norm", f"{ours}.mlp_ln")
-            linear(f"{theirs}/ffn/linear_0", f"{ours}.mlp1")
-            linear(f"{theirs}/ffn/linear_1", f"{ours}.mlp2")
-    if kind == "int8":
-        for name in [name for name in out if name.endswith("/weight")]:
-            flat = out[name].reshape(len(out[name]), -1).astype(np.float32)
-            scale = 127 / np.abs(flat).max(-1)
-            out[name] = np.rint(flat * scale[:, None]).astype(np.int8).reshape(out[name].shape)
-            out[f"{name}_scale"] = scale.astype(np.float32)
-    data = struct.pack("<I", 6) + text("WhisperSpec") + struct.pack("<II", 3, len(out))
-    for name in sorted(out):
-        x = np.asarray(out[name])
-        code = {"float32": 0, "int8": 1, "int16": 2, "float16": 4}[x.dtype.name]
-        if kind == "bfloat16" and x.dtype == np.float16:
-            x, code = (x.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16), 5
-        data += text(name) + struct.pack(f"<B{x.ndim}I", x.ndim, *x.shape) + struct.pack("<BI", code, x.nbytes)
-        data += x.tobytes()
-    return data + struct.pack("<I", 1) + text("decoder/projection/weight") + text("decoder/embeddings/weight")
-
-
-def text(value: str) -> bytes:
-    return struct.pack("<H", len(value) + 1) + value.encode() + b"\0"
-
-
 def test_an_alias_stands_for_its_variable(weights, tmp_path) -> None:
-    (tmp_path / "model.bin").write_bytes(ctranslate2_file(weights, "float16"))
+    (tmp_path / "model.bin").write_bytes(ctranslate2_file(weights, SMALL, "float16"))
     found = ctranslate2.read(tmp_path / "model.bin")
     assert found["decoder/projection/weight"] is found["decoder/embeddings/weight"]
     assert found["encoder/num_heads"].shape == () and int(found["encoder/num_heads"]) == 1
