@@ -31,7 +31,7 @@ def build_app(settings: Settings) -> gr.Blocks:
             with gr.Tab("Compare", id="compare") as tab:
                 build_compare_tab(services, tab, header.model, transcribe.document)
             with gr.Tab("Live", id="live"):
-                build_live_tab(services, header.model, transcribe.understands)
+                build_live_tab(services, header.model, transcribe.decoder, transcribe.understands)
             with gr.Tab("Annotate", id="annotate") as tab:
                 build_annotate_tab(services, tab, header.model)
             with gr.Tab("About this model", id="about"):

@@ -1,7 +1,8 @@
 /* The controls of one decoder, drawn from the table that components/decoder_settings.py sends.
 
    Props from Python: form [{name, label, group, kind, options, least, most, step, empty, when, hint, default}],
-   groups [[key, title]], notes {strategy: text}, limit (MB of a language model), heads (of the model; [] = not known).
+   groups [[key, title]], notes {strategy: text}, limit (MB of a language model), heads (of the model; [] = not known),
+   languages (codes that a Whisper model can be told; [] = not known, or no such model).
    Value, read by Python and written only here: {name: value of that setting}; lm is {id, name} or null.
    Server functions: take_language_model([path, name]) answers {id, name} or {error}
                      check_phrases(text) answers {count} or {error}
@@ -207,7 +208,7 @@ parts.decoder = ({ root, props, server, upload, watch }) => {
   function refresh() {
     for (const one of form) {
       const field = fields.get(one.name);
-      field.node.hidden = !applies(one, chosen);
+      field.node.hidden = !applies(one, chosen) || !isOffered(one.name);
       field.show();
     }
     const heads = props.heads ?? [];
@@ -216,6 +217,8 @@ parts.decoder = ({ root, props, server, upload, watch }) => {
       const reason = option.disabled ? " (needs an RNN-T head)" : "";
       option.textContent = `${strategyNames[option.value]}${reason}`;
     }
+    for (const option of fields.get("language").input.options)
+      option.hidden = option.disabled = Boolean(option.value) && !languages().includes(option.value);
     const head = fields.get("head");
     for (const option of head.input.options) option.hidden = option.disabled = !heads.includes(option.value);
     head.note.textContent = headNote(heads);
@@ -224,6 +227,13 @@ parts.decoder = ({ root, props, server, upload, watch }) => {
       node.hidden = !form.some((one) => one.group === group && applies(one, chosen));
       state.textContent = stateOf(group);
     }
+  }
+
+  const languages = () => props.languages ?? [];
+
+  /* A model of one language need not be told which it is, and has nothing to translate. */
+  function isOffered(name) {
+    return !["language", "task"].includes(name) || languages().length > 1;
   }
 
   function headNote(heads) {
@@ -242,6 +252,15 @@ parts.decoder = ({ root, props, server, upload, watch }) => {
       if (!heads.includes(chosen.head)) chosen.head = heads[0];
       if (chosen.strategy === "maes" && !heads.includes("rnnt")) chosen.strategy = "beam";
     }
+    props.value = { ...chosen };
+    refresh();
+  }
+
+  function onLanguages() {
+    Object.assign(chosen, props.value);
+    const known = languages();
+    if (chosen.language && !known.includes(chosen.language)) chosen.language = "";
+    if (known.length < 2) chosen.task = "transcribe";
     props.value = { ...chosen };
     refresh();
   }
@@ -279,6 +298,7 @@ parts.decoder = ({ root, props, server, upload, watch }) => {
   }
   root.append(h("div", { class: "ts-folds" }, ...[...folds.values()].map(({ node }) => node)));
   watch("heads", onHeads);
+  watch("languages", onLanguages);
   watch("value", onValue);
   onHeads();
 };

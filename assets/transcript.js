@@ -8,6 +8,7 @@ parts.text = ({ root, element }) => {
   const copy = h("button", { class: "ts-btn ts-tall", type: "button", onclick: onCopy }, "Copy text");
   const prose = h("div", { class: "ts-read", dir: "auto" });
   const reading = h("span", { class: "ts-tag", hidden: true });
+  const language = h("span", { class: "ts-tag", hidden: true, "data-language": "" });
   root.append(
     h(
       "section",
@@ -16,6 +17,7 @@ parts.text = ({ root, element }) => {
         "header",
         {},
         h("h2", {}, "Text"),
+        language,
         reading,
         h("span", { class: "ts-dim ts-wide-only" }, "Click a word to hear it"),
         h("span", { class: "ts-grow" }),
@@ -32,6 +34,8 @@ parts.text = ({ root, element }) => {
     const words = page.document?.tiers.words;
     reading.textContent = readingShown();
     reading.hidden = !reading.textContent;
+    language.textContent = page.document?.language ?? "";
+    language.hidden = !language.textContent;
     nodes = [];
     current = pointed = null;
     if (!words?.length) {

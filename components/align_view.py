@@ -64,6 +64,7 @@ def columns_of(document: Document, known: Any = None) -> dict[str, Any]:
         **columns_of_audio(document, known),
         "tiers": tiers_of(transcript),
         "readings": readings_of(document),
+        "language": document.language,
     }
 
 

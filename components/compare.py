@@ -19,7 +19,7 @@ from components import messages, presets, wording
 from components.compare_charts import reliability_curve, timeline
 from components.compare_view import build_compare_view, value_of
 from components.comparing import Compared, CompareRequest
-from components.decoder_settings import DecoderChoice, build_decoder_settings, decoder_name, decoding_of, with_heads
+from components.decoder_settings import DecoderChoice, build_decoder_settings, decoder_name, decoding_of, with_model
 from components.documents import Document, UnknownDocumentError
 from components.messages import build_messages, message
 from components.models import short_name
@@ -213,7 +213,7 @@ def names_of(services: Services, request: CompareRequest) -> list[str]:
     for model, decoding in request.columns:
         name = decoder_name(decoding, services.models.heads(model))
         called = known.get(model, short_name(model))
-        names.append(f"{name.removesuffix(', Whisper')}, {called}" if several else name)
+        names.append(f"{name.replace(', Whisper', '', 1)}, {called}" if several else name)
     return names
 
 
@@ -221,10 +221,6 @@ def source_of(document: Document) -> dict[str, str]:
     """Value of the source row."""
     duration = document.audio.duration if document.audio is not None else document.info.duration
     return {"name": document.name, "facts": wording.length(duration)}
-
-
-def heads_of(services: Services, columns: Columns) -> list[tuple[str, ...]]:
-    return [services.models.heads(columns.source(i)) for i in range(MOST)]
 
 
 # The components.
@@ -328,32 +324,36 @@ def build_compare_tab(services: Services, tab: gr.Tab, model: gr.State, transcri
         if offer and not document:
             screen, offer = take_transcribed(services, transcribed), ""
         values = list(outputs_of(screen))
-        chosen = heads_of(services, Columns.sent(*sent))
-        update: dict[str, Any] = {"adopt": offer, "presets": presets.offered(chosen[0])}
+        columns = Columns.sent(*sent)
+        offered = presets.offered(services.models.heads(columns.source(0)))
+        update: dict[str, Any] = {"adopt": offer, "presets": offered}
         if screen.source is not KEEP:
             update["value"] = screen.source
         values[1] = gr.update(**update)
-        return (*values, *map(with_heads, chosen))
+        return (*values, *(with_model(services.models, columns.source(i)) for i in range(MOST)))
 
     def on_model(*sent: Any) -> tuple[Any, ...]:
-        chosen = heads_of(services, Columns.sent(*sent))
-        return (gr.update(presets=presets.offered(chosen[0]), preset=""), *map(with_heads, chosen))
+        columns = Columns.sent(*sent)
+        offered = presets.offered(services.models.heads(columns.source(0)))
+        chosen = (with_model(services.models, columns.source(i)) for i in range(MOST))
+        return (gr.update(presets=offered, preset=""), *chosen)
 
     def on_remove(event: gr.EventData, *sent: Any) -> tuple[Any, ...]:
         column = getattr(event, "column", None)
         if column not in range(MOST):
             return (gr.skip(),) * (2 * MOST)
         left = Columns.sent(*sent).without(column)
-        updates = zip(left.decoders, heads_of(services, left), strict=True)
-        return (*left.models, *(gr.update(value=value, heads=list(heads)) for value, heads in updates))
+        moved = (with_model(services.models, left.source(i), value=value) for i, value in enumerate(left.decoders))
+        return (*left.models, *moved)
 
     def on_preset(event: gr.EventData, *sent: Any) -> tuple[Any, ...]:
         columns = Columns.sent(*sent)
         preset = presets.preset_of(getattr(event, "key", None), services.models.heads(columns.model))
         if preset is None:
             return (gr.skip(),) * 4
-        heads = (list(services.models.heads(source or columns.model)) for source in preset.models)
-        return (*preset.models, *(gr.update(value=v, heads=h) for v, h in zip(preset.values, heads, strict=True)))
+        pairs = zip(preset.models, preset.values, strict=True)
+        chosen = (with_model(services.models, source or columns.model, value=value) for source, value in pairs)
+        return (*preset.models, *chosen)
 
     def on_shown(event: gr.EventData) -> tuple[Any, Any]:
         return draw_charts(services, event)

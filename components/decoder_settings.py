@@ -14,9 +14,11 @@ import gradio as gr
 
 import asr_core
 from asr_core.decoding.options import Decoding
+from asr_core.whisper.languages import NAMES
 from components import form
 from components.form import FILLED, setting
 from components.language_models import LanguageModels
+from components.models import Models
 from components.part import part
 from components.phrases import parse_phrases
 from components.uploads import uploaded_file
@@ -40,6 +42,8 @@ GROUPS = (
 SEARCH = ("beam", "maes")
 TRANSDUCERS = ("tdt", "rnnt")
 WHISPER = ("whisper",)
+#: "" is the language that the model hears by itself.
+LANGUAGES = (("", "The one it hears"), *sorted(NAMES.items(), key=lambda entry: entry[1]))
 #: What phrases and language models can be fused with; None = the model is not known yet.
 FUSED = (None, "tdt", "rnnt", "ctc")
 
@@ -53,6 +57,15 @@ class DecoderChoice:
     )
     head: str | None = setting(
         None, "Head", "main", "choice", options=tuple(HEADS.items()), when={"strategy": ("greedy", "beam")}
+    )
+    language: str = setting("", "Language spoken", "main", "choice", options=LANGUAGES, when={"head": WHISPER})
+    task: str = setting(
+        "transcribe",
+        "Text",
+        "main",
+        "choice",
+        options=(("transcribe", "As it is spoken"), ("translate", "Translated into English")),
+        when={"head": WHISPER},
     )
     size: int = setting(4, "Beam size", "main", "whole", least=1, most=16, when={"strategy": SEARCH})
     n_best: int | None = setting(
@@ -170,13 +183,14 @@ def decoding_of(choice: DecoderChoice, language_models: LanguageModels) -> Decod
         "fusion": _fusion(choice, language_models),
     }
     if choice.head == "whisper":
-        choice, shared["whisper"] = replace(choice, head=None), asr_core.Whisper()
+        shared["whisper"] = asr_core.Whisper(language=choice.language or None, task=choice.task)
+        choice = replace(choice, head=None)
     kind = {"greedy": asr_core.Greedy, "beam": asr_core.Beam, "maes": asr_core.Maes}[choice.strategy]
     return _taken(kind, choice, **shared)
 
 
 def decoder_name(decoding: Any, heads: Sequence[str]) -> str:
-    """What made a transcript, in words: "Greedy, TDT", "Beam 5, TDT, LM 0.3".
+    """What made a transcript, in words: "Greedy, TDT", "Beam 5, TDT, LM 0.3", "Greedy, Whisper, German into English".
 
     Args:
         heads: of the model, its own choice first.
@@ -193,6 +207,7 @@ def decoder_name(decoding: Any, heads: Sequence[str]) -> str:
         head = "whisper"
     if head in HEADS:
         words.append(HEADS[head])
+    words += _told(getattr(decoding, "whisper", None))
     fusion = getattr(decoding, "fusion", None)
     if fusion is not None and fusion.lm is not None:
         words.append(f"LM {fusion.lm_weight:g}")
@@ -200,6 +215,16 @@ def decoder_name(decoding: Any, heads: Sequence[str]) -> str:
         count = len(fusion.phrases.phrases)
         words.append(f"{count} phrase{'' if count == 1 else 's'}")
     return ", ".join(words)
+
+
+def _told(options: asr_core.Whisper | None) -> list[str]:
+    """The language and the task that were set, in words."""
+    if options is None:
+        return []
+    name = NAMES.get(options.language or "", "")
+    if options.task == "translate":
+        return [f"{name} into English".strip()]
+    return [name] if name else []
 
 
 def build_decoder_settings(
@@ -231,13 +256,14 @@ def build_decoder_settings(
         notes=STRATEGY_NOTES,
         limit=language_models.max_mb,
         heads=[],
+        languages=[],
         **options,
     )
 
 
-def with_heads(heads: Sequence[str]) -> Any:
+def with_model(models: Models, source: str | None, **more: Any) -> Any:
     """Update of the controls for another model: what it cannot do is not offered."""
-    return gr.update(heads=list(heads))
+    return gr.update(heads=list(models.heads(source)), languages=list(models.languages(source)), **more)
 
 
 def take_upload(language_models: LanguageModels, request: Any) -> dict[str, Any]:

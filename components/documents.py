@@ -85,6 +85,7 @@ class Document:
         source: the file as it came. A stranger chose its bytes and its name, so it lies where nothing is served from.
         info: what it is.
         audio, transcript: None before they are made.
+        language: what is known of the language that was spoken, in words: "German, detected"; "" = nothing to say.
         picked: the reading that is shown: 0 = the best, i = the transcript's i-th alternative.
         seconds: of work for the transcript.
         stopped: what `transcribe` needs to go on, after a cancel.
@@ -98,6 +99,7 @@ class Document:
     info: AudioInfo
     audio: Audio | None = None
     transcript: asr_core.Transcript | None = None
+    language: str = ""
     picked: int = 0
     seconds: float = 0.0
     stopped: asr_core.Cancelled | None = field(default=None, compare=False)
@@ -115,7 +117,7 @@ def reading_of(best: asr_core.Transcript, picked: int) -> asr_core.Transcript:
         return best
     readings = [replace(best, alternatives=()), *best.alternatives]
     chosen = readings.pop(picked)
-    whole = {name: getattr(best, name) for name in ("decoding", "warnings", "cuts", "timings")}
+    whole = {name: getattr(best, name) for name in ("decoding", "language", "warnings", "cuts", "timings")}
     return replace(chosen, alternatives=tuple(readings), **whole)
 
 
@@ -203,7 +205,7 @@ class Documents:
         audio = _prepare(document, sound)
         if made is not None and made.path != audio.path:
             made.path.unlink(missing_ok=True)
-        return self.update(key, audio=audio, transcript=None, picked=0, stopped=None)
+        return self.update(key, audio=audio, transcript=None, language="", picked=0, stopped=None)
 
     def remove(self, key: str) -> None:
         """Forget a recording and delete its files."""

@@ -10,9 +10,10 @@ from typing import Any
 import gradio as gr
 
 import asr_core
+from asr_core.whisper.languages import NAMES
 from components import messages
 from components.about import AboutParts, about_values
-from components.decoder_settings import with_heads
+from components.decoder_settings import with_model
 from components.messages import build_messages, message
 from components.models import short_name
 from components.part import part
@@ -85,7 +86,7 @@ def choose_model(services: Services, wanted: Any, current: str) -> Iterator[tupl
         gr.update(value=source),
         source,
         f"{info.device}, {info.dtype}",
-        with_heads(services.models.heads(source)),
+        with_model(services.models, source),
         understands(info),
         *about_values(recognizer),
     )
@@ -103,7 +104,7 @@ def understands(info: asr_core.ModelInfo) -> str:
         return f"{name}: its card, in the tab About this model, says what it understands."
     if len(info.languages) > 3:
         return f"{name} understands free speech in {len(info.languages)} languages."
-    return f"{name} understands free speech in {', '.join(info.languages)}."
+    return f"{name} understands free speech in {', '.join(NAMES.get(code, code) for code in info.languages)}."
 
 
 def connect_header(

@@ -15,7 +15,7 @@ from asr_core.decoding.options import Decoding
 from components.comparing import CompareRequest, Comparing, Finish, prepare_fusion
 from components.documents import Document, Documents, Sound, UnknownDocumentError, read_sound
 from components.models import Models
-from components.wording import too_long
+from components.wording import spoken, too_long
 
 log = logging.getLogger(__name__)
 
@@ -214,7 +214,8 @@ class Jobs:
             transcript, stopped = cancelled.partial, cancelled
         seconds = before + time.perf_counter() - started
         transcript = replace(transcript, warnings=(*sound.warnings, *transcript.warnings))
-        self._documents.update(document.id, transcript=transcript, picked=0, seconds=seconds, stopped=stopped)
+        made = {"transcript": transcript, "language": spoken(transcript, recognizer.info.languages)}
+        self._documents.update(document.id, **made, picked=0, seconds=seconds, stopped=stopped)
         state = job.state()
         job.report("done" if stopped is None else "stopped", state.done, state.total)
 

@@ -14,6 +14,7 @@ import gradio as gr
 
 import asr_core
 from asr_core import formats
+from components.decoder_settings import DecoderChoice
 from components.documents import UnknownDocumentError
 from components.downloads import FORMATS, SUFFIXES
 from components.header import understands
@@ -33,15 +34,27 @@ WHISPER_COST = (
 GONE = "This recording is no longer kept here. Start a new one."
 
 
-def open_session(live: LiveSessions, model: str, data: Any) -> dict[str, Any]:
-    """The page wants to record: {rate, ticket}. The answer goes into the part's value."""
+def open_session(live: LiveSessions, model: str, decoder: Any, data: Any) -> dict[str, Any]:
+    """The page wants to record: {rate, ticket}. The answer goes into the part's value.
+
+    Args:
+        decoder: what the decoder's controls in Transcribe send; language and task hold here, too.
+    """
     ticket = getattr(data, "ticket", None)
     answer = {"ticket": ticket if isinstance(ticket, str) else ""}
     try:
-        session = live.open(model, getattr(data, "rate", None))
+        session = live.open(model, getattr(data, "rate", None), live_decoding(decoder))
     except asr_core.AsrError as error:
         return {**answer, "error": str(error)}
     return {**answer, "session": session.id, "name": session.name}
+
+
+def live_decoding(decoder: Any) -> asr_core.Greedy:
+    """How live sound is decoded: greedily, in the language and for the task that a Whisper model was told."""
+    chosen = DecoderChoice.from_page(decoder)
+    if chosen.head != "whisper":
+        return asr_core.Greedy()
+    return asr_core.Greedy(whisper=asr_core.Whisper(language=chosen.language or None, task=chosen.task))
 
 
 def push(live: LiveSessions, key: Any, packet: Any, known: Any) -> dict[str, Any]:
@@ -81,7 +94,7 @@ def hear_again(services: Services, session: LiveSession) -> dict[str, Any]:
     """
     document = services.documents.get(session.document)
     if session.again is None:
-        request = Request(document.id, session.model, asr_core.Greedy(), asr_core.Segmentation())
+        request = Request(document.id, session.model, session.decoding, asr_core.Segmentation())
         session.again = services.jobs.transcribe(request)
     state = session.again.wait(LOOK)
     if state.stage == "done":
@@ -115,11 +128,12 @@ def build_live_beside(services: Services) -> None:
     part("live_beside", server_functions=(live_beside,), elem_id="ts-live-beside")
 
 
-def build_live_tab(services: Services, model: gr.State, note_of_model: gr.HTML) -> None:
+def build_live_tab(services: Services, model: gr.State, decoder: gr.HTML, note_of_model: gr.HTML) -> None:
     """Build the tab's contents; call it inside the tab.
 
     Args:
         model: state that holds the source of the model in use.
+        decoder: the decoder's controls in Transcribe.
         note_of_model: what it can be expected to understand, in Transcribe; the tab says the same.
     """
     live = services.live
@@ -184,11 +198,11 @@ def build_live_tab(services: Services, model: gr.State, note_of_model: gr.HTML) 
         elem_id="ts-live",
     )
 
-    def on_open(event: gr.EventData, source: str) -> dict[str, Any]:
-        return {**value, **open_session(live, source, event)}
+    def on_open(event: gr.EventData, source: str, decoder: Any) -> dict[str, Any]:
+        return {**value, **open_session(live, source, decoder, event)}
 
     quick: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private", "queue": False}
-    page.open(on_open, model, page, **quick)
+    page.open(on_open, [model, decoder], page, **quick)
     note_of_model.change(note_for, [note_of_model, model], note, **quick)
 
 

@@ -77,6 +77,7 @@ class LiveSession:
         name: of the recording, as the person will know it.
         model: source of the model.
         rate: in Hz, of the packets.
+        decoding: of the live text, and of the recording as a whole.
         keep: makes a document of the session's sound, once it has ended.
     """
 
@@ -87,12 +88,13 @@ class LiveSession:
         name: str,
         model: str,
         rate: int,
+        decoding: asr_core.Greedy,
         max_seconds: float,
         recognizer: Callable[[], asr_core.Recognizer],
         keep: Callable[[LiveSession], Document],
     ) -> None:
         self.id = secrets.token_urlsafe(18)
-        self.name, self.model, self.rate = name, model, rate
+        self.name, self.model, self.rate, self.decoding = name, model, rate, decoding
         self.recording = Recording(path, rate, int(max_seconds * rate))
         self.stage: Stage = "loading"
         self.problem = ""
@@ -202,7 +204,7 @@ class LiveSession:
         """Feed the stream until the recording has ended and all of it was heard."""
         fed = 0
         self.model_rate = recognizer.info.sample_rate
-        with recognizer.stream(window=WINDOW, pause=PAUSE) as stream:
+        with recognizer.stream(decoding=self.decoding, window=WINDOW, pause=PAUSE) as stream:
             self.stage = "listening"
             while not self._dropped.is_set():
                 piece = self.recording.wait(fed, int(LEAST * self.rate), int(MOST * self.rate), 1.0)
@@ -255,8 +257,15 @@ class LiveSessions:
         self._lock = threading.Lock()
         self._sessions: dict[str, LiveSession] = {}
 
-    def open(self, model: str, rate: Any) -> LiveSession:
-        """Begin a recording. Raises AudioError for a rate that is not taken, or where too many go on."""
+    def open(self, model: str, rate: Any, decoding: asr_core.Greedy | None = None) -> LiveSession:
+        """Begin a recording.
+
+        Args:
+            rate: in Hz, of the packets.
+            decoding: None = greedily.
+        Raises:
+            AudioError: the rate is not taken, or too many recordings go on.
+        """
         if not isinstance(rate, int | float) or isinstance(rate, bool) or not RATES[0] <= rate <= RATES[1]:
             raise asr_core.AudioError(f"The microphone's sample rate is from {RATES[0]} to {RATES[1]} Hz here.")
         self.sweep()
@@ -266,17 +275,18 @@ class LiveSessions:
                 raise asr_core.AudioError(
                     f"This server takes no more live recordings at once than {self._max_sessions}. Try again later."
                 )
-            session = self._begin(model, int(rate))
+            session = self._begin(model, int(rate), decoding or asr_core.Greedy())
             self._sessions[session.id] = session
             return session
 
-    def _begin(self, model: str, rate: int) -> LiveSession:
+    def _begin(self, model: str, rate: int, decoding: asr_core.Greedy) -> LiveSession:
         try:
             return LiveSession(
                 path=self._folder / f"{secrets.token_hex(12)}.wav",
                 name=f"live {time.strftime('%Y-%m-%d %H.%M.%S')}.wav",
                 model=model,
                 rate=rate,
+                decoding=decoding,
                 max_seconds=self.max_minutes * 60,
                 recognizer=lambda: self._models.get(model),
                 keep=self._keep,

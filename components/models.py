@@ -47,13 +47,15 @@ class Models:
 
     def heads(self, source: str | None) -> tuple[str, ...]:
         """The heads of a model, as far as they are known without loading it; "whisper" for the decoder of Whisper."""
-        with self._lock:
-            loaded = self._loaded.get(source)
-        infos = (loaded.info,) if loaded is not None else asr_core.list_models()
-        info = next((info for info in infos if info.source == source), None)
+        info = self._info(source)
         if info is None:
             return ()
         return ("whisper",) if info.kind == "whisper" else info.heads
+
+    def languages(self, source: str | None) -> tuple[str, ...]:
+        """Codes of the languages a Whisper model can be told, as far as they are known; none for other models."""
+        info = self._info(source)
+        return info.languages if info is not None and info.kind == "whisper" else ()
 
     def choices(self) -> list[tuple[str, str]]:
         """(name, source) of the models to pick from; the default one is among them."""
@@ -61,6 +63,12 @@ class Models:
         if self.default not in (source for _, source in listed):
             listed.insert(1, (short_name(self.default), self.default))
         return listed
+
+    def _info(self, source: str | None) -> asr_core.ModelInfo | None:
+        with self._lock:
+            loaded = self._loaded.get(source)
+        infos = (loaded.info,) if loaded is not None else asr_core.list_models()
+        return next((info for info in infos if info.source == source), None)
 
     def _find(self, source: str) -> asr_core.Recognizer | None:
         found = self._loaded.get(source)

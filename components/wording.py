@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+
+from asr_core.alignment import Transcript
+from asr_core.whisper.languages import NAMES
 
 
 def length(seconds: float) -> str:
@@ -75,3 +79,17 @@ def too_long(name: str, seconds: float, limit: float) -> str:
 
 def _count(number: float, unit: str) -> str:
     return f"{number:g} {unit}{'' if number == 1 else 's'}"
+
+
+def spoken(transcript: Transcript, languages: Sequence[str]) -> str:
+    """The language of a recording: "German", "German, detected", "German into English"; "" where only one is known.
+
+    Args:
+        languages: codes of those that the model knows.
+    """
+    if len(languages) < 2 or transcript.language is None:
+        return ""
+    name, options = NAMES.get(transcript.language, transcript.language), getattr(transcript.decoding, "whisper", None)
+    detected = "" if options is not None and options.language else ", detected"
+    translated = " into English" if options is not None and options.task == "translate" else ""
+    return f"{name}{translated}{detected}"

@@ -10,13 +10,16 @@ import pytest
 import asr_core
 from components.decoder_settings import (
     GROUPS,
+    LANGUAGES,
     STRATEGY_NOTES,
     DecoderChoice,
     build_decoder_settings,
     decoder_name,
     decoding_of,
+    with_model,
 )
 from components.language_models import LanguageModels
+from components.models import Models
 
 LM = Path(__file__).parents[1] / "data" / "oracle" / "lm"
 
@@ -171,3 +174,27 @@ def test_whisper_gets_what_applies_to_it(models: LanguageModels) -> None:
     beam = DecoderChoice.from_page({"strategy": "beam", "head": "whisper", "size": 5, "patience": 2, "label_bonus": 1})
     assert decoding_of(beam, models) == asr_core.Beam(size=5, patience=2.0, whisper=asr_core.Whisper())
     assert decoder_name(decoding, ("whisper",)) == "Greedy, Whisper"
+
+
+def test_language_and_task_of_whisper(models: LanguageModels) -> None:
+    sent = {"head": "whisper", "language": "de", "task": "translate"}
+    decoding = decoding_of(DecoderChoice.from_page(sent), models)
+    assert decoding == asr_core.Greedy(whisper=asr_core.Whisper(language="de", task="translate"))
+    assert decoder_name(decoding, ("whisper",)) == "Greedy, Whisper, German into English"
+    told = asr_core.Beam(size=5, whisper=asr_core.Whisper(language="yue"))
+    assert decoder_name(told, ("whisper",)) == "Beam 5, Whisper, Cantonese"
+    heard = asr_core.Greedy(whisper=asr_core.Whisper(task="translate"))
+    assert decoder_name(heard, ("whisper",)) == "Greedy, Whisper, into English"
+    # They mean nothing to other models, and nothing else is taken.
+    assert decoding_of(DecoderChoice.from_page({**sent, "head": "tdt"}), models) == asr_core.Greedy(head="tdt")
+    with pytest.raises(asr_core.DecodingError, match="Language spoken cannot be 'xx'"):
+        DecoderChoice.from_page({**sent, "language": "xx"})
+    assert len(LANGUAGES) == 101 and LANGUAGES[0][0] == "" and LANGUAGES[1] == ("af", "Afrikaans")
+
+
+def test_controls_know_the_languages_of_the_model() -> None:
+    known = Models()
+    update = with_model(known, "mlx-community/whisper-large-v3-turbo")
+    assert update["heads"] == ["whisper"] and len(update["languages"]) == 100
+    assert with_model(known, "whisper-tiny.en")["languages"] == ["en"]
+    assert with_model(known, "demo")["languages"] == with_model(known, "not/known")["languages"] == []

@@ -15,7 +15,7 @@ import pytest
 import asr_core
 from components import live_sessions
 from components.documents import Documents
-from components.live import open_session, save
+from components.live import live_decoding, open_session, save
 from components.live_difference import difference_of
 from components.live_figures import Stability
 from components.live_recording import AHEAD, Recording
@@ -249,7 +249,7 @@ def test_what_is_no_packet_is_refused(tmp_path: Path, demo: asr_core.Recognizer,
 
 @pytest.mark.parametrize("rate", [None, True, "16000", 0, 1e9, float("nan")])
 def test_rates_that_no_microphone_has_are_refused(tmp_path: Path, demo: asr_core.Recognizer, rate: Any) -> None:
-    answer = open_session(sessions(tmp_path, demo), "demo", SimpleNamespace(rate=rate, ticket="t"))
+    answer = open_session(sessions(tmp_path, demo), "demo", None, SimpleNamespace(rate=rate, ticket="t"))
     assert "Hz" in answer["error"] and answer["ticket"] == "t"
 
 
@@ -350,3 +350,9 @@ def test_no_recording_begins_on_a_full_disk(tmp_path: Path, demo: asr_core.Recog
         live.open("demo", RATE)
     with pytest.raises(OSError, match="No space left"):
         Recording(Path("/dev/full"), RATE, 1000)
+
+
+def test_live_sound_is_heard_in_the_language_that_was_set() -> None:
+    sent = {"head": "whisper", "strategy": "beam", "language": "de", "task": "translate"}
+    assert live_decoding(sent) == asr_core.Greedy(whisper=asr_core.Whisper(language="de", task="translate"))
+    assert live_decoding({"head": "tdt", "strategy": "beam"}) == live_decoding(None) == asr_core.Greedy()

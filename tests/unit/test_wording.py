@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import asr_core
 from components import messages, wording
 from components.jobs import State
 
@@ -40,3 +41,20 @@ def test_progress_names_the_minute_and_the_time_left() -> None:
 def test_a_cancel_says_how_far_it_came() -> None:
     assert messages.stopped(700, 2880) == "Stopped at minute 12. What was heard up to there is below."
     assert messages.stopped(0, 2880) == "Stopped before anything was heard."
+
+
+@pytest.mark.parametrize(
+    ("language", "options", "said"),
+    [
+        ("de", {}, "German, detected"),
+        ("de", {"language": "de"}, "German"),
+        ("de", {"task": "translate"}, "German into English, detected"),
+        ("de", {"language": "de", "task": "translate"}, "German into English"),
+        (None, {}, ""),
+    ],
+)
+def test_which_language_was_spoken(language: str | None, options: dict[str, str], said: str) -> None:
+    decoding = asr_core.Greedy(whisper=asr_core.Whisper(**options))
+    heard = asr_core.Transcript(language=language, decoding=decoding)
+    assert wording.spoken(heard, ("en", "de")) == said
+    assert wording.spoken(heard, ("en",)) == ""
