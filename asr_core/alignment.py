@@ -100,7 +100,7 @@ class Transcript:
         alternatives: the N-best after the best one, as transcripts of their own.
         score: the search score of the hypothesis, natural log.
         duration: seconds of audio.
-        language: code of the language, where it is known.
+        language: code of the language that was spoken, where it is known; a translation is English.
         model: where the model came from (`ModelInfo.source`).
         decoding: the settings it was decoded with.
         warnings: sentences for a person, for example that a file ended early.

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import gradio as gr
 
+import asr_core
 from components import wording
 from components.documents import Document
 from components.jobs import Job, Jobs, State
@@ -107,11 +108,16 @@ def about_result(document: Document, stopped_at: float | None = None) -> Sequenc
     if stopped_at is None and not transcript.tokens:
         said.append(message("info", "The model heard no words in this recording."))
     if transcript.cuts and stopped_at is None:
-        pieces = len(transcript.cuts) + 1
-        said.append(
-            message("info", f"This recording is long, so it was cut at quiet places and heard in {pieces} pieces.")
-        )
+        said.append(message("info", _pieces(transcript)))
     return said
+
+
+def _pieces(transcript: asr_core.Transcript) -> str:
+    """How a recording was cut."""
+    pieces = len(transcript.cuts) + 1
+    if getattr(transcript.decoding, "whisper", None) is not None:
+        return f"Whisper heard this recording in {pieces} windows, each from where the text before it ended."
+    return f"This recording is long, so it was cut at quiet places and heard in {pieces} pieces."
 
 
 def stopped(seconds: float, total: float) -> str:

@@ -20,7 +20,7 @@ FOLDER = ASSETS / "samples"
 
 @dataclass(frozen=True)
 class Sample:
-    """A recording, what is said in it, and a remark such as "outside this model's domain"."""
+    """A recording, what is said in it, and a remark such as "free speech, beyond the built-in model"."""
 
     path: Path
     text: str

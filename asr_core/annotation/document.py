@@ -94,7 +94,7 @@ class Document:
         audio: the recording; may be unknown.
         tiers: in the order they are shown, with names of their own. Marks such as "noise" and "unclear" are segments of
             a tier of the kind "marks"; speakers' turns are segments of the kind "speakers", without text.
-        language: code of the language, where it is known.
+        language: code of the language of the text, where it is known.
         provenance: what made the first version.
         state: "new", "in review" or "done".
         reviewer: name of the person; "" = nobody yet.
@@ -149,7 +149,7 @@ class Document:
         return cls(
             audio,
             tiers_of(transcript, audio.duration),
-            transcript.language,
+            _language_of(transcript),
             Provenance(transcript.model, revision, decoding if isinstance(decoding, dict) else {}),
             warnings=transcript.warnings,
         )
@@ -230,3 +230,9 @@ class Document:
 def _repeated(values: Iterable[Any]) -> list[Any]:
     """What is there more than once."""
     return [value for value, times in Counter(values).items() if times > 1]
+
+
+def _language_of(transcript: Transcript) -> str | None:
+    """The language of a transcript's text; what Whisper translates becomes English."""
+    options = getattr(transcript.decoding, "whisper", None)
+    return "en" if options is not None and options.task == "translate" else transcript.language

@@ -16,7 +16,7 @@ from asr_core import AsrError, annotation
 from asr_core.alignment import Sentence, Token, Transcript, Word
 from asr_core.annotation import Audio, Document, DocumentError, Provenance, Segment, Tier
 from asr_core.annotation.timing import members, placed, spread
-from asr_core.decoding.options import Beam
+from asr_core.decoding.options import Beam, Greedy, Whisper
 
 NAN = float("nan")
 
@@ -229,3 +229,9 @@ def test_a_recording_is_known_by_its_content(tmp_path):
     audio = Audio.of_file(path)
     assert audio == Audio("clip.wav", hashlib.sha256(path.read_bytes()).hexdigest(), 8001 / 8000, 8000)
     assert annotation.Document(audio).transcript().duration == pytest.approx(8001 / 8000, abs=1e-6)
+
+
+def test_a_translation_is_english() -> None:
+    spoken = Transcript(language="de", decoding=Greedy(whisper=Whisper(task="transcribe")))
+    assert Document.from_transcript(spoken).language == "de"
+    assert Document.from_transcript(replace(spoken, decoding=Greedy(whisper=Whisper(task="translate")))).language == "en"
