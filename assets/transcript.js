@@ -7,7 +7,7 @@ const WORDS_A_BLOCK = 150;
 parts.text = ({ root, element }) => {
   const copy = h("button", { class: "ts-btn ts-tall", type: "button", onclick: onCopy }, "Copy text");
   const prose = h("div", { class: "ts-read", dir: "auto" });
-  const reading = h("span", { class: "ts-tag", hidden: true });
+  const reading = h("span", { class: "ts-tag", hidden: true, "data-reading": "" });
   const language = h("span", { class: "ts-tag", hidden: true, "data-language": "" });
   root.append(
     h(

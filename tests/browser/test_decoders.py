@@ -94,7 +94,7 @@ def test_a_beam_lists_its_readings_and_the_picked_one_is_shown(
     page.keyboard.press("ArrowUp")
     expect(page.locator(".ts-read")).to_have_text(says(heard.text))
     expect(rows.nth(0).get_by_role("radio")).to_be_focused()
-    expect(page.locator("#ts-text .ts-tag")).to_be_hidden()
+    expect(page.locator("#ts-text [data-reading]")).to_be_hidden()
     with page.expect_download() as download:
         page.click("[data-format=txt]")
     assert download.value.suggested_filename == "meeting-date.txt"

@@ -234,4 +234,5 @@ def test_a_recording_is_known_by_its_content(tmp_path):
 def test_a_translation_is_english() -> None:
     spoken = Transcript(language="de", decoding=Greedy(whisper=Whisper(task="transcribe")))
     assert Document.from_transcript(spoken).language == "de"
-    assert Document.from_transcript(replace(spoken, decoding=Greedy(whisper=Whisper(task="translate")))).language == "en"
+    translated = replace(spoken, decoding=Greedy(whisper=Whisper(task="translate")))
+    assert Document.from_transcript(translated).language == "en"
