@@ -184,7 +184,8 @@ class AlignAttStream:
         recognizer, tokenizer = self._recognizer, self._recognizer.tokenizer
         mel = front_end.window(front_end.log_mel(audio, recognizer.config.features), 0)
         encoded, _ = recognizer.encode(mel[None], np.zeros(1), priority=Priority.LIVE)
-        if self._language is None:
+        if not self._text.hypothesis().token_ids:
+            # Until something is final, more audio may show that it is another language.
             self._language = recognizer.language_of(encoded, self._options)
         before = search.prompt_of(
             tokenizer, self._options, self._language, self._context[-CONTEXT:], self._decoder.room

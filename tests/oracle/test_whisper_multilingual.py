@@ -144,3 +144,22 @@ def test_what_a_model_does_not_know_is_said(models) -> None:
 def quick(**options: Any) -> Whisper:
     """Random weights are improbable at every temperature; the first is enough."""
     return Whisper(temperatures=(0.0,), timestamps=False, **options)
+
+
+def test_a_stream_hears_the_language_until_something_is_final(models) -> None:
+    model, loudness = models(51_865), np.repeat([0.1, 1.0], 16_000)
+    noise = (np.random.default_rng(1).standard_normal(32_000) * loudness).astype(np.float32)
+    alone = [language_of(model, noise[: 16_000 * seconds]) for seconds in (1, 2)]
+    assert alone[0] != alone[1]
+    with model.stream(window=asr_core.StreamWindow(left=10.0, chunk=1.0, right=1.0)) as stream:
+        assert not stream.feed(noise[:16_000]).final.tokens
+        stream.feed(noise[16_000:])
+        assert stream.finish().language == alone[1]
+    with model.stream(decoding=Greedy(whisper=Whisper(language="ko"))) as stream:
+        stream.feed(noise)
+        assert stream.finish().language == "ko"
+
+
+def language_of(model: asr_core.Recognizer, audio: np.ndarray) -> str:
+    encoded = model.encode(*model.features([audio]))[0]
+    return detection.most_probable(detection.language_probabilities(model.decoder, encoded, model.vocabulary.special))
