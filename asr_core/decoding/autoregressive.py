@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from asr_core.decoding.entries import best_entries, check_choice, log_softmax
 from asr_core.errors import DecodingError
 
 Tokens = tuple[int, ...]
-#: Entries of a vocabulary whose largest is looked for first.
-BLOCK = 256
 
 
 class Candidate(NamedTuple):
@@ -61,6 +60,8 @@ class GreedySearch:
     end: int
     temperature: float = 0.0
     group: int = 1
+    #: How many of a row's best entries an update needs.
+    entries: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         if not self.temperature >= 0:
@@ -77,7 +78,19 @@ class GreedySearch:
 
         Raises DecodingError where a row has NaN, or nothing that is possible.
         """
-        chosen, log_probs = self._choose(logits, state)
+        if state.random is None:
+            return self.update_from(state, *best_entries(logits, self.entries, ~np.array(state.over, bool)))
+        # A Gumbel draw: the largest of log-probs with noise is distributed as their softmax.
+        log_probs = log_softmax(logits)
+        chosen = (log_probs / self.temperature + state.random.gumbel(size=log_probs.shape)).argmax(-1)
+        return self._take(state, chosen, log_probs[np.arange(len(chosen)), chosen])
+
+    def update_from(self, state: GreedyState, values: np.ndarray, ids: np.ndarray) -> tuple[GreedyState, Step, bool]:
+        """The same from the best log-prob of each row and its id (rows, 1), as a device may choose them."""
+        check_choice(values, ~np.array(state.over, bool))
+        return self._take(state, ids[:, 0], values[:, 0])
+
+    def _take(self, state: GreedyState, chosen: np.ndarray, log_probs: np.ndarray) -> tuple[GreedyState, Step, bool]:
         taken = np.where(state.over, self.end, chosen)
         gains = np.where(state.over, 0.0, log_probs)
         grown = tuple(
@@ -93,16 +106,6 @@ class GreedySearch:
         """The sequences of each audio; one that was cut short has no end in its score."""
         found = [Candidate(*pair) for pair in zip(state.sequences, state.sums, strict=True)]
         return [found[first : first + self.group] for first in range(0, len(found), self.group)]
-
-    def _choose(self, logits: np.ndarray, state: GreedyState) -> tuple[np.ndarray, np.ndarray]:
-        """The next token of each row, and its log-prob."""
-        if state.random is None:
-            log_probs, ids = best_entries(logits, 1)
-            return ids[:, 0], log_probs[:, 0]
-        # A Gumbel draw: the largest of log-probs with noise is distributed as their softmax.
-        log_probs = log_softmax(logits)
-        chosen = (log_probs / self.temperature + state.random.gumbel(size=log_probs.shape)).argmax(-1)
-        return chosen, log_probs[np.arange(len(chosen)), chosen]
 
 
 @dataclass(frozen=True)
@@ -142,6 +145,11 @@ class BeamSearch:
             raise DecodingError(f"patience is a number from 0, not {self.patience!r}.")
 
     @property
+    def entries(self) -> int:
+        """How many of a row's best entries an update needs."""
+        return self.size + 1
+
+    @property
     def wanted(self) -> int:
         """Sequences that must have ended."""
         return max(1, round(self.size * (self.patience or 1.0)))
@@ -156,12 +164,12 @@ class BeamSearch:
 
         Raises DecodingError where a live row has NaN, or nothing that is possible.
         """
-        alive = np.array([np.isfinite(score) for beams in state.live for _, score in beams])
-        values, ids = best_entries(logits, self.size + 1, alive)
+        values, ids = best_entries(logits, self.entries, _alive(state))
         return self.update_from(state, values, ids)
 
     def update_from(self, state: BeamState, values: np.ndarray, ids: np.ndarray) -> tuple[BeamState, Step, bool]:
         """The same from the `size + 1` best log-probs of each row and their ids, as a device may choose them."""
+        check_choice(values, _alive(state))
         live, finished, tokens, sources = [], [], [], []
         for audio, beams in enumerate(state.live):
             first = audio * self.size
@@ -238,59 +246,5 @@ def ranking(candidates: Sequence[Candidate], length_penalty: float | None = None
     return sorted(range(len(candidates)), key=lambda i: -value(candidates[i]))
 
 
-def log_softmax(logits: np.ndarray) -> np.ndarray:
-    """(rows, V) to float64 log-probs; what is suppressed stays minus infinity. Raises DecodingError for NaN."""
-    logits = np.asarray(logits, np.float64)
-    best = logits.max(-1, keepdims=True)
-    if np.isnan(best).any() or not np.isfinite(best).all():
-        raise _nothing_to_choose()
-    return logits - best - np.log(np.exp(logits - best).sum(-1, keepdims=True))
-
-
-def best_entries(logits: np.ndarray, count: int, rows: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """The largest log-probs of each row and their ids, the lowest id first among equals.
-
-    Args:
-        logits: (rows, V).
-        rows: (rows,) bool of those that count; the others give minus infinity.
-    Returns:
-        (rows, count) float64 and (rows, count) int64; count is at most V.
-    Raises:
-        DecodingError: a row has NaN, or nothing that is possible.
-    """
-    count = min(count, logits.shape[-1])
-    values = np.full((len(logits), count), -np.inf)
-    ids = np.zeros((len(logits), count), np.int64)
-    for i in range(len(logits)) if rows is None else np.flatnonzero(rows):
-        ids[i] = largest(logits[i], count)
-        best = logits[i, ids[i, 0]]
-        if not np.isfinite(best):
-            raise _nothing_to_choose()
-        # NumPy sums pairwise, so that small terms are not lost beside large ones.
-        total = np.exp(logits[i] - best).sum()
-        if not np.isfinite(total):
-            raise _nothing_to_choose()
-        values[i] = logits[i, ids[i]].astype(np.float64) - best - np.log(np.float64(total))
-    return values, ids
-
-
-def largest(values: np.ndarray, count: int) -> np.ndarray:
-    """(count,) positions of the largest of (n,) values, best first, the lower position first among equals.
-
-    They lie in the blocks with the largest maxima, of which there need be no more than `count`: what is outside has in
-    each of those blocks something that goes before it.
-    """
-    whole = len(values) // BLOCK * BLOCK
-    if whole < 2 * count * BLOCK:
-        return np.argsort(-values, kind="stable")[:count]
-    maxima = values[:whole].reshape(-1, BLOCK).max(-1)
-    if whole < len(values):
-        maxima = np.append(maxima, values[whole:].max())
-    blocks = np.sort(np.argsort(-maxima, kind="stable")[:count])
-    places = (blocks[:, None] * BLOCK + np.arange(BLOCK)).ravel()
-    places = places[places < len(values)]
-    return places[np.argsort(-values[places], kind="stable")[:count]]
-
-
-def _nothing_to_choose() -> DecodingError:
-    return DecodingError("The model's scores are NaN, or every token is suppressed: there is nothing to choose.")
+def _alive(state: BeamState) -> np.ndarray:
+    return np.array([np.isfinite(score) for beams in state.live for _, score in beams])

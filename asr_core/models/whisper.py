@@ -7,19 +7,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import mlx.core as mx
 import mlx.nn as nn
 import numpy as np
 
+from asr_core.decoding import device_entries
 from asr_core.errors import DecodingError
 from asr_core.models import host
-from asr_core.models.activations import LOG2_E, powers_are_faster
+from asr_core.models.activations import attend, gelu, weighted
 from asr_core.models.whisper_config import Dimensions, Heads, WhisperConfig
-
-#: Numbers for which the way to the host and back does not pay.
-FEW = 2**17
 
 
 class Attention(nn.Module):
@@ -204,6 +202,7 @@ class Whisper:
     Args:
         projection: (vocabulary, width) float32 on the host, where a few rows meet it faster than in MLX; None where
             that is not so.
+        chooses: whether `choose` is faster than `step` and choosing on the host: on Metal.
     """
 
     config: WhisperConfig
@@ -211,6 +210,7 @@ class Whisper:
     dtype: mx.Dtype
     parameters: int
     projection: np.ndarray | None = None
+    chooses: bool = field(default_factory=lambda: mx.default_device().type == mx.DeviceType.gpu)
 
     def encode(self, mel: np.ndarray) -> np.ndarray:
         """(batch, 3000, mels) float32 to (batch, 1500, width) float32."""
@@ -244,12 +244,7 @@ class Whisper:
         Raises:
             DecodingError: there would be more tokens than the model has room for.
         """
-        limit = self.config.dimensions.n_text_ctx
-        if cache.length + tokens.shape[1] > limit:
-            raise DecodingError(f"The model has room for {limit} tokens, not {cache.length + tokens.shape[1]}.")
-        if sources is not None:
-            cache = cache.reordered(sources)
-        hidden, cache, scores = self.network.decoder(mx.array(np.asarray(tokens, np.int32)), cache, heads)
+        hidden, cache, scores = self._read(tokens, cache, sources, heads)
         hidden = hidden[:, mx.array([p % tokens.shape[1] for p in positions])]
         logits = hidden if self.projection is not None else self.network.decoder.token_embedding.as_linear(hidden)
         mx.eval(logits, cache.own, *([] if scores is None else [scores]))
@@ -258,27 +253,41 @@ class Whisper:
             out = host.product(out, self.projection.T)
         return out, cache, None if scores is None else np.array(scores.astype(mx.float32))
 
+    def choose(
+        self,
+        tokens: np.ndarray,
+        cache: DecoderCache,
+        sources: np.ndarray,
+        count: int,
+        suppressed: Sequence[int],
+        spans: Sequence[Sequence[tuple[int, int]]],
+        grouped: int | None,
+    ) -> tuple[np.ndarray, np.ndarray, DecoderCache]:
+        """Read (rows, n) tokens as `step` does, and choose what may follow; the logits stay on the device.
 
-def attend(q: mx.array, k: mx.array, v: mx.array) -> mx.array:
-    """Softmax attention of (batch, heads, T, d) queries that are scaled already."""
-    if not powers_are_faster(q):
-        return mx.fast.scaled_dot_product_attention(q, k, v, scale=1.0)
-    return mx.array(host.attend(*(np.array(x, copy=False) for x in (q, k, v))))
+        Args:
+            suppressed: ids that never come.
+            count, spans, grouped: as for `device_entries.best_entries`.
+        Returns:
+            The best log-probs (rows, count), their ids, and the cache.
+        """
+        hidden, cache, _ = self._read(tokens, cache, sources)
+        logits = self.network.decoder.token_embedding.as_linear(hidden[:, -1])
+        never = np.zeros(logits.shape[-1], bool)
+        never[list(suppressed)] = True
+        values, ids = device_entries.best_entries(logits, count, mx.array(never), spans, grouped)
+        mx.eval(cache.own)
+        return values, ids, cache
 
-
-def gelu(x: mx.array) -> mx.array:
-    """The exact GELU; a large array on the host where that is faster."""
-    if x.size < FEW or not powers_are_faster(x):
-        return nn.gelu(x)
-    return mx.array(host.gelu(np.array(x, copy=False)))
-
-
-def weighted(scores: mx.array, values: mx.array) -> mx.array:
-    """Softmax of (..., n, keys) times (..., keys, d), in the form that the device computes fastest."""
-    if not powers_are_faster(scores):
-        return mx.softmax(scores, axis=-1, precise=True) @ values
-    weights = mx.power(2.0, (scores - scores.max(-1, keepdims=True)) * LOG2_E)
-    return (weights @ values) / weights.sum(-1, keepdims=True)
+    def _read(
+        self, tokens: np.ndarray, cache: DecoderCache, sources: np.ndarray | None, heads: Heads = ()
+    ) -> tuple[mx.array, DecoderCache, mx.array | None]:
+        limit = self.config.dimensions.n_text_ctx
+        if cache.length + tokens.shape[1] > limit:
+            raise DecodingError(f"The model has room for {limit} tokens, not {cache.length + tokens.shape[1]}.")
+        if sources is not None:
+            cache = cache.reordered(sources)
+        return self.network.decoder(mx.array(np.asarray(tokens, np.int32)), cache, heads)
 
 
 def causal_mask(n: int, before: int) -> mx.array:

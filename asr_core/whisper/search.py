@@ -16,7 +16,7 @@ from asr_core.decoding.autoregressive import BeamSearch, Candidate, GreedySearch
 from asr_core.decoding.options import Beam, Greedy, Whisper
 from asr_core.engine import Engine, Priority
 from asr_core.errors import Cancelled
-from asr_core.whisper.filters import Filter, suppress_blank, suppress_tokens, timestamp_rules
+from asr_core.whisper.filters import Filters
 from asr_core.whisper.tokenizer import WhisperTokenizer
 
 if TYPE_CHECKING:
@@ -51,6 +51,29 @@ class Decoder:
     ) -> tuple[np.ndarray, DecoderCache, np.ndarray | None]:
         """See `Whisper.step` in asr_core/models/whisper.py."""
         return self.engine.run_at(self.priority, self.model.step, tokens, cache, sources, positions, heads)
+
+    def choose(
+        self,
+        tokens: np.ndarray,
+        cache: DecoderCache,
+        sources: np.ndarray,
+        filters: Filters,
+        sequences: Sequence[Sequence[int]],
+        count: int,
+    ) -> tuple[np.ndarray, np.ndarray, DecoderCache]:
+        """The best entries after one more token (rows,) of each row, chosen on the device; see `Whisper.choose`."""
+        spans = [filters.spans(sequence) for sequence in sequences]
+        return self.engine.run_at(
+            self.priority,
+            self.model.choose,
+            tokens[:, None],
+            cache,
+            sources,
+            count,
+            filters.suppressed,
+            spans,
+            filters.first_timestamp,
+        )
 
 
 @dataclass(frozen=True)
@@ -101,10 +124,10 @@ def prompt_of(
     return Prompt((*head, *tokenizer.start_tokens(language, options.task), *tail), len(head))
 
 
-def filters_of(tokenizer: WhisperTokenizer, options: Whisper) -> tuple[Filter, ...]:
+def filters_of(tokenizer: WhisperTokenizer, options: Whisper) -> Filters:
     """openai-whisper's own choice of filters."""
-    filters = (suppress_blank(tokenizer.blank), suppress_tokens(tokenizer.suppressed))
-    return (*filters, timestamp_rules(tokenizer.vocabulary.special)) if options.timestamps else filters
+    special = tokenizer.vocabulary.special
+    return Filters(special, tokenizer.suppressed, tokenizer.blank, options.timestamps)
 
 
 def search_of(decoding: Greedy | Beam, temperature: float, best_of: int | None, end: int) -> GreedySearch | BeamSearch:
@@ -121,7 +144,7 @@ def read(
     cache: DecoderCache,
     prompts: Sequence[Prompt],
     search: GreedySearch | BeamSearch,
-    filters: Sequence[Filter],
+    filters: Filters,
     tokenizer: WhisperTokenizer,
     *,
     length_penalty: float | None = None,
@@ -145,18 +168,23 @@ def read(
     no_speech = probabilities(logits[:, 0])[:, tokenizer.vocabulary.special.no_speech]
     sources = np.repeat(np.arange(len(prompts)), group)
     following = logits[sources, 1]
-    for _ in range(decoder.room // 2):
-        for apply in filters:
-            apply(following, state.sequences)
-        state, ask, done = search.update(state, following)
+    filters.apply(following, state.sequences)
+    state, ask, done = search.update(state, following)
+    # After the prompt the cache has one row an audio, then one a sequence.
+    came_from = sources[ask.sources]
+    for _ in range(decoder.room // 2 - 1):
         if done or cache.length >= decoder.room:
             break
         if cancel is not None and cancel.is_set():
             raise Cancelled
-        # After the prompt the cache has one row an audio, then one a sequence.
-        came_from = sources[ask.sources] if sources is not None else ask.sources
-        logits, cache, _ = decoder.step(ask.tokens[:, None], cache, came_from)
-        sources, following = None, logits[:, 0]
+        if decoder.model.chooses and not getattr(search, "temperature", 0.0):
+            values, ids, cache = decoder.choose(ask.tokens, cache, came_from, filters, state.sequences, search.entries)
+            state, ask, done = search.update_from(state, values, ids)
+        else:
+            logits, cache, _ = decoder.step(ask.tokens[:, None], cache, came_from)
+            filters.apply(logits[:, 0], state.sequences)
+            state, ask, done = search.update(state, logits[:, 0])
+        came_from = ask.sources
     found = []
     for candidates, silence in zip(search.finalize(state), no_speech, strict=True):
         order = ranking(candidates, length_penalty)

@@ -197,7 +197,7 @@ class AlignAttStream:
             cache,
             [Prompt((*before.tokens, *self._prefix), before.start)],
             search.search_of(self._decoding, 0.0, None, tokenizer.vocabulary.special.end),
-            filters[1:] if self._prefix else filters,  # behind a text it may end at once
+            replace(filters, blank=()) if self._prefix else filters,  # behind a text it may end at once
             tokenizer,
             length_penalty=getattr(self._decoding, "length_penalty", None),
         )[0]

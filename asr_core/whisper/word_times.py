@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from asr_core.confidence import measure
-from asr_core.decoding.autoregressive import log_softmax
+from asr_core.decoding.entries import log_softmax
 from asr_core.decoding.options import Confidence
 from asr_core.whisper.search import Decoder
+from asr_core.whisper.sureness import sureness
 from asr_core.whisper.tokenizer import WhisperTokenizer
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 #: Frames of the median filter.
 FILTER = 7
-#: Outcomes of at least 1 % there may be.
-MANY = 100
 
 
 @dataclass(frozen=True)
@@ -75,20 +73,8 @@ def align(
     if frames > 0:
         path = attention_path(scores[0], frames)[first:-1]
         entries, attended = entered(-path), path[:-1].argmax(-1)
-    return Timing(entries[:-1], entries[1:], sureness(log_probs, confidence), chosen, attended)
-
-
-def sureness(log_probs: np.ndarray, confidence: Confidence) -> np.ndarray:
-    """Confidence of (tokens, V) distributions, on the scale of the other families.
-
-    The thousands of improbable entries of this large vocabulary would drown every entropy, so all below 1 % count
-    together as one outcome.
-    """
-    size = log_probs.shape[-1]
-    most = np.partition(log_probs, -MANY, axis=-1)[:, -MANY:] if size > MANY else log_probs
-    probable = np.where(most >= np.log(1 / MANY), most, -np.inf)
-    rest = np.log(np.maximum(1 - np.exp(probable).sum(-1, keepdims=True), np.finfo(np.float64).tiny))
-    return measure(np.concatenate([probable, rest], axis=-1), confidence, size)
+    sure = sureness(log_probs, text, tokenizer.vocabulary, confidence)
+    return Timing(entries[:-1], entries[1:], sure, chosen, attended)
 
 
 def attention_path(scores: np.ndarray, frames: int) -> np.ndarray:

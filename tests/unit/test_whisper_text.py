@@ -9,7 +9,7 @@ import asr_core
 from asr_core import DecodingError
 from asr_core.errors import ModelError
 from asr_core.whisper.fallback import compression_ratio
-from asr_core.whisper.filters import timestamp_rules
+from asr_core.whisper.filters import Filters
 from asr_core.whisper.guards import is_repeating, without_repeats
 from asr_core.whisper.tokenizer import SpecialTokens, WhisperVocabulary, unfinished
 from asr_core.whisper.transcription import cut_at_timestamps
@@ -25,7 +25,7 @@ def allowed(sequence: list[int], logits: np.ndarray | None = None) -> np.ndarray
     logits = np.zeros((1, 51_864), np.float32) if logits is None else logits[None].copy()
     if sequence:
         logits[0, :T0] += 20  # so that the mass of the timestamps decides nothing
-    timestamp_rules(SPECIAL)(logits, [sequence])
+    Filters(SPECIAL).apply(logits, [sequence])
     return np.flatnonzero(np.isfinite(logits[0]))
 
 
@@ -61,7 +61,7 @@ def test_timestamps_come_first_in_pairs_and_forwards() -> None:
 def test_the_mass_of_timestamps_is_that_of_what_is_allowed() -> None:
     logits = np.full(51_864, -20.0, np.float32)
     logits[314], logits[T0 : T0 + 100], logits[SPECIAL.no_timestamps] = 5.0, 1.2, 9.0
-    timestamp_rules(SPECIAL)(rows := logits[None].copy(), [[T0, 400]])
+    Filters(SPECIAL).apply(rows := logits[None].copy(), [[T0, 400]])
     assert rows[0].argmax() == T0 + 1
 
 
