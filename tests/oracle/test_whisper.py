@@ -16,6 +16,7 @@ from asr_core.decoding.autoregressive import Candidate, rank
 from asr_core.whisper import search
 from asr_core.whisper.fallback import is_silence
 from tests.conftest import DATA, whisper_clip
+from tests.recalling import recalling
 
 CLIPS = ("librivox_austen_0880", "cards_005", "ps_goforward", "librispeech_mlx")
 NOISE = "synthetic_noise_5s_seed0_std0.05"
@@ -32,6 +33,12 @@ MODES = {
 @cache
 def expected(clip: str) -> Mapping[str, Any]:
     return json.loads((DATA / "whisper" / f"{clip}.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def whisper(whisper):
+    """With a memory: what several tests ask of the network is computed once."""
+    return recalling(whisper)
 
 
 @pytest.fixture(scope="module")
