@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 import asr_core
-from asr_core.models.whisper import DecoderCache, Whisper
+from asr_core.models.whisper import Whisper
+from asr_core.models.whisper_cache import DecoderCache
 
 Key = tuple[Any, ...]
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import mlx.core as mx
 import mlx.nn as nn
@@ -17,7 +18,9 @@ from asr_core.decoding import device_entries
 from asr_core.errors import DecodingError
 from asr_core.models import host
 from asr_core.models.activations import attend, gelu, weighted
+from asr_core.models.whisper_cache import DecoderCache
 from asr_core.models.whisper_config import Dimensions, Heads, WhisperConfig
+from asr_core.models.whisper_host import HostDecoder
 
 
 class Attention(nn.Module):
@@ -84,30 +87,6 @@ class AudioEncoder(nn.Module):
             x = x + attention.merged(attend(attention.scaled_query(normed), k, v))
             x = block.feed_forward(x)
         return self.ln_post(x)
-
-
-@dataclass(frozen=True)
-class DecoderCache:
-    """What the decoder has computed so far. Rows are audios x sequences of each, the audio's own together.
-
-    Args:
-        cross: of each layer the keys (audios, heads, d, frames) and values (audios, heads, frames, d) of the audio:
-            contiguous, made once, shared by all sequences of an audio.
-        own: of each layer the keys and values (rows, heads, length, d) of the tokens.
-        length: tokens that have been read.
-    """
-
-    cross: tuple[tuple[mx.array, mx.array], ...]
-    own: tuple[tuple[mx.array, mx.array], ...] = ()
-    length: int = 0
-
-    def reordered(self, sources: np.ndarray) -> DecoderCache:
-        """Row i goes on from row `sources[i]`, also to more rows than before. The audio's part stays as it is."""
-        rows = self.own[0][0].shape[0]
-        if len(sources) == rows and (sources == np.arange(rows)).all():
-            return self
-        taken = mx.array(np.asarray(sources, np.int32))
-        return replace(self, own=tuple((k[taken], v[taken]) for k, v in self.own))
 
 
 class TextDecoder(nn.Module):
@@ -212,6 +191,11 @@ class Whisper:
     projection: np.ndarray | None = None
     chooses: bool = field(default_factory=lambda: mx.default_device().type == mx.DeviceType.gpu)
 
+    @cached_property
+    def on_host(self) -> HostDecoder | None:
+        """Takes the steps of one token where that is faster."""
+        return HostDecoder(self.network.decoder) if self.projection is not None and self.dtype == mx.float32 else None
+
     def encode(self, mel: np.ndarray) -> np.ndarray:
         """(batch, 3000, mels) float32 to (batch, 1500, width) float32."""
         # One by one: a batch gains nothing on a CPU, and the attention of one takes 54 MB a layer.
@@ -244,6 +228,9 @@ class Whisper:
         Raises:
             DecodingError: there would be more tokens than the model has room for.
         """
+        if self.on_host is not None and tokens.shape[1] == 1 and cache.own and not heads:
+            hidden, cache = self.on_host.step(tokens[:, 0], self._with_room(tokens, cache, sources))
+            return host.product(hidden[:, None], self.projection.T), cache, None
         hidden, cache, scores = self._read(tokens, cache, sources, heads)
         hidden = hidden[:, mx.array([p % tokens.shape[1] for p in positions])]
         logits = hidden if self.projection is not None else self.network.decoder.token_embedding.as_linear(hidden)
@@ -282,12 +269,14 @@ class Whisper:
     def _read(
         self, tokens: np.ndarray, cache: DecoderCache, sources: np.ndarray | None, heads: Heads = ()
     ) -> tuple[mx.array, DecoderCache, mx.array | None]:
+        cache = self._with_room(tokens, cache, sources).on_device()
+        return self.network.decoder(mx.array(np.asarray(tokens, np.int32)), cache, heads)
+
+    def _with_room(self, tokens: np.ndarray, cache: DecoderCache, sources: np.ndarray | None) -> DecoderCache:
         limit = self.config.dimensions.n_text_ctx
         if cache.length + tokens.shape[1] > limit:
             raise DecodingError(f"The model has room for {limit} tokens, not {cache.length + tokens.shape[1]}.")
-        if sources is not None:
-            cache = cache.reordered(sources)
-        return self.network.decoder(mx.array(np.asarray(tokens, np.int32)), cache, heads)
+        return cache if sources is None else cache.reordered(sources)
 
 
 def causal_mask(n: int, before: int) -> mx.array:

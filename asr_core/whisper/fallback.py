@@ -12,7 +12,7 @@ from asr_core.whisper import search
 from asr_core.whisper.search import Reading
 
 if TYPE_CHECKING:
-    from asr_core.models.whisper import DecoderCache
+    from asr_core.models.whisper_cache import DecoderCache
     from asr_core.whisper.recognizer import WhisperRecognizer
 
 #: A text that compresses better repeats itself; one with a lower mean log-prob is improbable.

@@ -20,8 +20,8 @@ from asr_core.whisper.filters import Filters
 from asr_core.whisper.tokenizer import WhisperTokenizer
 
 if TYPE_CHECKING:
-    from asr_core.models.whisper import DecoderCache
     from asr_core.models.whisper import Whisper as Model
+    from asr_core.models.whisper_cache import DecoderCache
     from asr_core.models.whisper_config import Heads
 
 

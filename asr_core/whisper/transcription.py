@@ -26,7 +26,7 @@ from asr_core.whisper.tokenizer import SpecialTokens
 from asr_core.whisper.words import Segment, believable
 
 if TYPE_CHECKING:
-    from asr_core.models.whisper import DecoderCache
+    from asr_core.models.whisper_cache import DecoderCache
     from asr_core.whisper.recognizer import WhisperRecognizer
 
 #: A text drawn at a higher temperature is no prompt for what follows.

@@ -19,7 +19,7 @@ from asr_core.whisper.sureness import sureness
 from asr_core.whisper.tokenizer import WhisperTokenizer
 
 if TYPE_CHECKING:
-    from asr_core.models.whisper import DecoderCache
+    from asr_core.models.whisper_cache import DecoderCache
 
 #: Frames of the median filter.
 FILTER = 7
