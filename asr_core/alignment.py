@@ -90,6 +90,19 @@ def concatenated(first: Hypothesis, second: Hypothesis) -> Hypothesis:
     )
 
 
+def part(hypothesis: Hypothesis, first: int, last: int) -> Hypothesis:
+    """The tokens [first, last) of one whose log-probs are known; their score is the sum of them."""
+    cut = slice(first, last)
+    return Hypothesis(
+        hypothesis.token_ids[cut],
+        hypothesis.start_frames[cut],
+        hypothesis.end_frames[cut],
+        float(sum(hypothesis.log_probs[cut])),
+        hypothesis.confidences[cut],
+        hypothesis.log_probs[cut],
+    )
+
+
 @dataclass(frozen=True)
 class Transcript:
     """What was heard in one recording.

@@ -111,31 +111,15 @@ class WhisperRecognizer(Recognizer):
         for one, frames, code, reading in zip(encoded, lengths, languages, readings, strict=True):
             cache, start = self.decoder.begin(one[None]), self.start_tokens(code, options.task)
             kept = reading.candidates[: getattr(decoding, "n_best", None)]
-            found.append([self._timed(cache, candidate, start, int(frames), decoding) for candidate in kept])
+            found.append(
+                [
+                    word_times.timed(
+                        self.decoder, cache, candidate, self.tokenizer, start, int(frames), decoding.confidence
+                    )
+                    for candidate in kept
+                ]
+            )
         return found
-
-    def _timed(
-        self, cache: Any, candidate: Any, start: Sequence[int], frames: int, decoding: Greedy | Beam
-    ) -> Hypothesis:
-        special, tokens = self.vocabulary.special, candidate.tokens
-        text = [i for i, token in enumerate(tokens) if token < special.end]
-        timing = word_times.align(
-            self.decoder, cache, [tokens[i] for i in text], self.tokenizer, start, frames, decoding.confidence
-        )
-        starts = np.array([min(max(0, token - special.first_timestamp), frames) for token in tokens], int)
-        ends, sure, log_probs = starts.copy(), np.ones(len(tokens)), np.full(len(tokens), np.nan)
-        starts[text], ends[text], sure[text], log_probs[text] = (
-            *(timing.starts, timing.ends),
-            *(timing.confidences, timing.log_probs),
-        )
-        return Hypothesis(
-            tokens,
-            tuple(map(int, starts)),
-            tuple(map(int, ends)),
-            candidate.sum_log_prob,
-            tuple(map(float, sure)),
-            tuple(map(float, log_probs)),
-        )
 
     def start_tokens(self, language: str | None, task: str = "transcribe") -> list[int]:
         return self.tokenizer.start_tokens(language if self.config.dimensions.multilingual else None, task)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from asr_core.alignment import Hypothesis, Transcript
+from asr_core.alignment import Hypothesis, Transcript, part
 from asr_core.decoding.options import Beam, Decoding, Greedy, Whisper
 from asr_core.engine import Priority
 from asr_core.errors import DecodingError
@@ -170,8 +170,8 @@ class AlignAttStream:
             # The text before is what makes a decoder repeat itself: the next step does without it.
             self._give_up(self._final_frame * self._grid)
             self._context, stable = [], 0
-        self._commit(_part(found, 0, stable))
-        self._show(_part(found, stable, len(found.token_ids)), until)
+        self._commit(part(found, 0, stable))
+        self._show(part(found, stable, len(found.token_ids)), until)
         silence = until // self._grid - self._final_frame
         if self._pause is not None and silence * self._frame >= self._pause:
             self._text.end_utterance()
@@ -259,8 +259,8 @@ class AlignAttStream:
             # Nothing has become final for long: what was heard in what must go is final now.
             limit = until - int(KEPT * rate)
             count = sum(end * self._grid <= limit for end in self._rest.end_frames)
-            self._commit(self._without_repeats(_part(self._rest, 0, count)))
-            self._rest = _part(self._rest, count, len(self._rest.token_ids))
+            self._commit(self._without_repeats(part(self._rest, 0, count)))
+            self._rest = part(self._rest, count, len(self._rest.token_ids))
             self._give_up(limit // self._grid * self._grid)
 
     def _open_ends(self) -> Sequence[int]:
@@ -290,17 +290,4 @@ class AlignAttStream:
 
     def _without_repeats(self, rest: Hypothesis) -> Hypothesis:
         """What is left at the end, up to where it begins to repeat itself."""
-        return _part(rest, 0, without_repeats(rest.token_ids, self._words))
-
-
-def _part(found: Hypothesis, first: int, last: int) -> Hypothesis:
-    """Some of the tokens; their score is their log-prob."""
-    cut = slice(first, last)
-    return Hypothesis(
-        found.token_ids[cut],
-        found.start_frames[cut],
-        found.end_frames[cut],
-        float(sum(found.log_probs[cut])),
-        found.confidences[cut],
-        found.log_probs[cut],
-    )
+        return part(rest, 0, without_repeats(rest.token_ids, self._words))

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from asr_core.alignment import Hypothesis
+from asr_core.decoding.autoregressive import Candidate
 from asr_core.decoding.entries import log_softmax
 from asr_core.decoding.options import Confidence
 from asr_core.whisper.search import Decoder
@@ -75,6 +77,38 @@ def align(
         entries, attended = entered(-path), path[:-1].argmax(-1)
     sure = sureness(log_probs, text, tokenizer.vocabulary, confidence)
     return Timing(entries[:-1], entries[1:], sure, chosen, attended)
+
+
+def timed(
+    decoder: Decoder,
+    cache: DecoderCache,
+    candidate: Candidate,
+    tokenizer: WhisperTokenizer,
+    start_tokens: Sequence[int],
+    frames: int,
+    confidence: Confidence,
+) -> Hypothesis:
+    """A candidate with times, its timestamps among its tokens: at the time they say, without length, and certain.
+
+    Arguments as for `align`.
+    """
+    special, tokens = tokenizer.vocabulary.special, candidate.tokens
+    text = [i for i, token in enumerate(tokens) if token < special.end]
+    timing = align(decoder, cache, [tokens[i] for i in text], tokenizer, start_tokens, frames, confidence)
+    starts = np.array([min(max(0, token - special.first_timestamp), frames) for token in tokens], int)
+    ends, sure, log_probs = starts.copy(), np.ones(len(tokens)), np.full(len(tokens), np.nan)
+    starts[text], ends[text], sure[text], log_probs[text] = (
+        *(timing.starts, timing.ends),
+        *(timing.confidences, timing.log_probs),
+    )
+    return Hypothesis(
+        tokens,
+        tuple(map(int, starts)),
+        tuple(map(int, ends)),
+        candidate.sum_log_prob,
+        tuple(map(float, sure)),
+        tuple(map(float, log_probs)),
+    )
 
 
 def attention_path(scores: np.ndarray, frames: int) -> np.ndarray:
