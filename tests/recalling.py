@@ -63,6 +63,15 @@ class Recalling:
         )
         return logits.copy(), Known(key, cache), scores
 
+    def choose(
+        self, tokens: np.ndarray, known: Known, sources: np.ndarray, *wanted: Any
+    ) -> tuple[np.ndarray, np.ndarray, Known]:
+        key = (known.key, _content(tokens), _content(sources))
+        values, ids, cache = self._recall(
+            (*key, repr(wanted)), lambda: self._model.choose(tokens, known.cache, sources, *wanted)
+        )
+        return values, ids, Known(key, cache)
+
     def _recall(self, key: Key, compute: Callable[[], Any]) -> Any:
         if key not in self._answers:
             self._answers[key] = compute()
