@@ -64,7 +64,7 @@ class DecoderChoice:
         "Text",
         "main",
         "choice",
-        options=(("transcribe", "As it is spoken"), ("translate", "Translated into English")),
+        options=(("transcribe", "As spoken"), ("translate", "English translation")),
         when={"head": WHISPER},
     )
     size: int = setting(4, "Beam size", "main", "whole", least=1, most=16, when={"strategy": SEARCH})

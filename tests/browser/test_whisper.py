@@ -52,7 +52,7 @@ def test_language_and_task_of_a_multilingual_model(page: Page, view, samples, tm
     expect(heard).to_have_text(re.compile(r"^[A-Z][\w ]+, detected$"))
     page.get_by_text("Greedy, Whisper").first.click()
     language.locator("select").select_option(label="German")
-    task.locator("select").select_option(label="Translated into English")
+    task.locator("select").select_option(label="English translation")
     page.click("#ts-transcribe")
     expect(heard).to_have_text("German into English", timeout=60_000)
     expect(page.get_by_role("button", name="Greedy, Whisper, German into English")).to_be_visible()
