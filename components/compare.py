@@ -15,6 +15,7 @@ from typing import Any
 import gradio as gr
 
 import asr_core
+from asr_core.whisper.languages import NAMES
 from components import messages, presets, wording
 from components.compare_charts import reliability_curve, timeline
 from components.compare_view import build_compare_view, value_of
@@ -141,7 +142,10 @@ def compare(services: Services, document: str, columns: Columns, data: Any) -> I
     made: list[tuple[str, list[dict[str, Any]]]] = []
 
     def finish(found: Document, compared: Compared) -> None:
-        columns = [Column(names[i], transcript) for i, transcript in compared.transcripts.items()]
+        columns = [
+            Column(with_language(names[i], transcript, services.models.languages(request.columns[i][0])), transcript)
+            for i, transcript in compared.transcripts.items()
+        ]
         left_out = [name for i, name in enumerate(names) if i not in compared.transcripts]
         made.append((services.trials.add(found.id, columns).id, about_stop(compared, left_out)))
 
@@ -215,6 +219,14 @@ def names_of(services: Services, request: CompareRequest) -> list[str]:
         called = known.get(model, short_name(model))
         names.append(f"{name.replace(', Whisper', '', 1)}, {called}" if several else name)
     return names
+
+
+def with_language(name: str, transcript: asr_core.Transcript, languages: Sequence[str]) -> str:
+    """A column's name, with the language that a multilingual model has detected: "Greedy, Whisper, German detected"."""
+    told = getattr(getattr(transcript.decoding, "whisper", None), "language", None)
+    if told or len(languages) < 2 or transcript.language is None:
+        return name
+    return f"{name}, {NAMES.get(transcript.language, transcript.language)} detected"
 
 
 def source_of(document: Document) -> dict[str, str]:

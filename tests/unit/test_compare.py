@@ -306,3 +306,11 @@ def test_comparisons_are_bounded_and_forgotten(trial: Trial) -> None:
     for key in (kept[0].id, "gone", None, 5):
         with pytest.raises(UnknownTrialError, match="Press Compare again"):
             trials.get(key)
+
+
+def test_a_column_says_which_language_was_detected() -> None:
+    heard = asr_core.Transcript(language="de", decoding=asr_core.Greedy(whisper=asr_core.Whisper()))
+    assert tab.with_language("Greedy, Whisper", heard, ("en", "de")) == "Greedy, Whisper, German detected"
+    told = replace(heard, decoding=asr_core.Greedy(whisper=asr_core.Whisper(language="de")))
+    for one, languages in ((told, ("en", "de")), (heard, ("de",)), (asr_core.Transcript(), ())):
+        assert tab.with_language("Greedy, Whisper", one, languages) == "Greedy, Whisper"
