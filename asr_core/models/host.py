@@ -14,6 +14,8 @@ FEW = 24
 BLOCK = 2**19
 #: Floats of a block for one row; of a weight so small that a row at a time is fastest for few rows too.
 ROW_BLOCK, FEW_OF_SMALL = 2**18, 6
+#: Rows up to which those blocks are fastest for the output of a large vocabulary (five: 14 ms, not 27).
+FEW_OF_VOCABULARY = 6
 
 
 def tensor(weights: Mapping[str, np.ndarray], key: str) -> np.ndarray:
@@ -47,6 +49,13 @@ def product(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
     else:
         filled = np.concatenate([rows, np.zeros((-count % 4, rows.shape[1]), rows.dtype)]) if count % 4 else rows
         out = (weight.T @ filled.T).T[:count]
+    return out.reshape(*x.shape[:-1], weight.shape[1])
+
+
+def vocabulary_product(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """The same for a weight of tens of thousands of columns, which no cache holds: few rows meet it one by one."""
+    rows = x.reshape(-1, x.shape[-1])
+    out = _row_by_row(rows, weight) if len(rows) <= FEW_OF_VOCABULARY else (weight.T @ rows.T).T
     return out.reshape(*x.shape[:-1], weight.shape[1])
 
 

@@ -230,14 +230,14 @@ class Whisper:
         """
         if self.on_host is not None and tokens.shape[1] == 1 and cache.own and not heads:
             hidden, cache = self.on_host.step(tokens[:, 0], self._with_room(tokens, cache, sources))
-            return host.product(hidden[:, None], self.projection.T), cache, None
+            return host.vocabulary_product(hidden[:, None], self.projection.T), cache, None
         hidden, cache, scores = self._read(tokens, cache, sources, heads)
         hidden = hidden[:, mx.array([p % tokens.shape[1] for p in positions])]
         logits = hidden if self.projection is not None else self.network.decoder.token_embedding.as_linear(hidden)
         mx.eval(logits, cache.own, *([] if scores is None else [scores]))
         out = np.array(logits.astype(mx.float32))
         if self.projection is not None:
-            out = host.product(out, self.projection.T)
+            out = host.vocabulary_product(out, self.projection.T)
         return out, cache, None if scores is None else np.array(scores.astype(mx.float32))
 
     def choose(

@@ -8,6 +8,7 @@ import pytest
 import asr_core
 from asr_core import DecodingError
 from asr_core.errors import ModelError
+from asr_core.models.host import vocabulary_product
 from asr_core.whisper.fallback import compression_ratio
 from asr_core.whisper.filters import Filters
 from asr_core.whisper.guards import is_repeating, without_repeats
@@ -158,3 +159,10 @@ def test_options_are_checked() -> None:
         asr_core.Greedy(temperature=-0.5)
     with pytest.raises(DecodingError, match="Whisper"):
         asr_core.Greedy(whisper="en")
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 8), (2, 3, 8), (9, 8)])
+def test_the_output_of_a_vocabulary(shape: tuple[int, ...]) -> None:
+    random = np.random.default_rng(0)
+    x, weight = random.standard_normal(shape).astype(np.float32), random.standard_normal((40_000, 8)).astype(np.float32)
+    assert vocabulary_product(x, weight.T) == pytest.approx(x @ weight.T, abs=1e-4)
