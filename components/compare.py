@@ -15,15 +15,14 @@ from typing import Any
 import gradio as gr
 
 import asr_core
-from asr_core.whisper.languages import NAMES
 from components import messages, presets, wording
 from components.compare_charts import reliability_curve, timeline
+from components.compare_columns import LEAST, MOST, Columns, names_of, request_of, with_language
 from components.compare_view import build_compare_view, value_of
-from components.comparing import Compared, CompareRequest
-from components.decoder_settings import DecoderChoice, build_decoder_settings, decoder_name, decoding_of, with_model
+from components.comparing import Compared
+from components.decoder_settings import build_decoder_settings, with_model
 from components.documents import Document, UnknownDocumentError
 from components.messages import build_messages, message
-from components.models import short_name
 from components.part import part
 from components.samples import build_samples, sample_at
 from components.screen import KEEP, outputs_of
@@ -34,7 +33,6 @@ from components.uploads import uploaded_file
 
 TITLE = "Pick two decoders and press Compare."
 LEAD = "They hear one recording. Words that differ and boundaries that moved are marked, and you say which is right."
-LEAST, MOST = 2, len(LETTERS)
 #: Heard by assets/compare.js.
 ASK_AGAIN = "() => { window.dispatchEvent(new Event('tokenscope:compare')); }"
 
@@ -47,34 +45,6 @@ class CompareScreen:
     source: Any = KEEP
     view: Any = KEEP
     document: Any = KEEP
-
-
-@dataclass(frozen=True)
-class Columns:
-    """The decoders as the page sends them.
-
-    Args:
-        model: source of the page's model, for columns without one of their own.
-        models, decoders: of each column its own model ("" = the page's), and what its controls send.
-    """
-
-    model: str
-    models: Sequence[Any]
-    decoders: Sequence[Any]
-
-    @classmethod
-    def sent(cls, model: str, *values: Any) -> Columns:
-        return cls(model, values[:MOST], values[MOST : 2 * MOST])
-
-    def without(self, column: int) -> Columns:
-        """What follows a column moves up, and it goes to the end, where the page hides it."""
-        order = [*(i for i in range(MOST) if i != column), column]
-        return Columns(self.model, [self.models[i] for i in order], [self.decoders[i] for i in order])
-
-    def source(self, column: int) -> str:
-        """The model of a column."""
-        own = self.models[column]
-        return own if isinstance(own, str) and own else self.model
 
 
 # What a person does.
@@ -197,36 +167,6 @@ def draw_charts(services: Services, data: Any) -> tuple[Any, Any]:
         return gr.skip(), gr.skip()
     dark = getattr(data, "dark", False) is True
     return timeline(trial, dark=dark), reliability_curve(trial, dark=dark)
-
-
-def request_of(services: Services, document: str, columns: Columns, count: Any, preset: Any) -> CompareRequest:
-    """The work that the page asks for. Raises DecodingError."""
-    if not isinstance(count, int) or not LEAST <= count <= MOST:
-        raise asr_core.DecodingError(f"{LEAST} to {MOST} decoders can be compared. Load the page again.")
-    chosen = [DecoderChoice.from_page(value) for value in columns.decoders[:count]]
-    presets.check(preset, chosen)
-    pairs = [(columns.source(i), decoding_of(one, services.language_models)) for i, one in enumerate(chosen)]
-    return CompareRequest(document, tuple(pairs), asr_core.Segmentation())
-
-
-def names_of(services: Services, request: CompareRequest) -> list[str]:
-    """What to call the columns: the decoder, and its model where there are several."""
-    known = {model.source: model.name for model in asr_core.list_models()}
-    several = len({model for model, _ in request.columns}) > 1
-    names = []
-    for model, decoding in request.columns:
-        name = decoder_name(decoding, services.models.heads(model))
-        called = known.get(model, short_name(model))
-        names.append(f"{name.replace(', Whisper', '', 1)}, {called}" if several else name)
-    return names
-
-
-def with_language(name: str, transcript: asr_core.Transcript, languages: Sequence[str]) -> str:
-    """A column's name, with the language that a multilingual model has detected: "Greedy, Whisper, German detected"."""
-    told = getattr(getattr(transcript.decoding, "whisper", None), "language", None)
-    if told or len(languages) < 2 or transcript.language is None:
-        return name
-    return f"{name}, {NAMES.get(transcript.language, transcript.language)} detected"
 
 
 def source_of(document: Document) -> dict[str, str]:

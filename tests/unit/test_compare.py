@@ -17,6 +17,7 @@ from asr_core import formats, judging
 from components import compare as tab
 from components import presets
 from components.compare_charts import MOST_BARS, calibration_of, reliability_curve, stretches, timeline
+from components.compare_columns import Columns, with_language
 from components.compare_data import data_of, moments_of
 from components.compare_reference import measured
 from components.compare_view import changes_of
@@ -71,7 +72,7 @@ def pressed(services: Services, preset: str = "heads", count: object = 2) -> dic
     """The sample is picked, a preset chosen, and Compare pressed."""
     document = tab.take_file(services, SAMPLES / NAME, NAME, move=False).document
     values = presets.preset_of(preset, ("tdt", "ctc")).values
-    columns = tab.Columns("demo", [""] * 4, values + values)
+    columns = Columns("demo", [""] * 4, values + values)
     return last(tab.compare(services, document, columns, SimpleNamespace(count=count, preset=preset)))
 
 
@@ -164,7 +165,7 @@ def test_other_numbers_of_decoders_are_refused(services: Services, count: object
 
 
 def test_without_audio_nothing_runs(services: Services) -> None:
-    columns = tab.Columns("demo", [""] * 4, [{}] * 4)
+    columns = Columns("demo", [""] * 4, [{}] * 4)
     shown = last(tab.compare(services, "", columns, SimpleNamespace(count=2, preset="")))
     assert "Add audio first" in shown["messages"]["messages"][0]["text"]
     shown = last(tab.compare(services, "gone", columns, SimpleNamespace(count=2, preset="")))
@@ -310,7 +311,7 @@ def test_comparisons_are_bounded_and_forgotten(trial: Trial) -> None:
 
 def test_a_column_says_which_language_was_detected() -> None:
     heard = asr_core.Transcript(language="de", decoding=asr_core.Greedy(whisper=asr_core.Whisper()))
-    assert tab.with_language("Greedy, Whisper", heard, ("en", "de")) == "Greedy, Whisper, German detected"
+    assert with_language("Greedy, Whisper", heard, ("en", "de")) == "Greedy, Whisper, German detected"
     told = replace(heard, decoding=asr_core.Greedy(whisper=asr_core.Whisper(language="de")))
     for one, languages in ((told, ("en", "de")), (heard, ("de",)), (asr_core.Transcript(), ())):
-        assert tab.with_language("Greedy, Whisper", one, languages) == "Greedy, Whisper"
+        assert with_language("Greedy, Whisper", one, languages) == "Greedy, Whisper"

@@ -14,6 +14,7 @@ import pytest
 import asr_core
 from components import compare as tab
 from components import presets
+from components.compare_columns import Columns
 from components.screen import KEEP
 from components.services import Services
 from components.settings import Settings
@@ -59,7 +60,7 @@ def stop_at(services: Services, monkeypatch: pytest.MonkeyPatch) -> Callable[[in
 def pressed(services: Services, document: str, *models: str) -> dict[str, Any]:
     """Compare is pressed for TDT and CTC in turn, with these models."""
     values = presets.preset_of("heads", ("tdt", "ctc")).values
-    columns = tab.Columns("demo", [*models, ""], [values[0], values[1], values[0], values[1]])
+    columns = Columns("demo", [*models, ""], [values[0], values[1], values[0], values[1]])
     shown: dict[str, Any] = {}
     for screen in tab.compare(services, document, columns, SimpleNamespace(count=len(models), preset="heads")):
         shown |= {name: value for name, value in vars(screen).items() if value is not KEEP}
