@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from math import comb
 
 from asr_core.alignment import Transcript, Word
+from asr_core.annotation.document import text_language
 from asr_core.comparison import Comparison, Difference
 from asr_core.errors import DecodingError
 from asr_core.segmentation import Segmentation, sentences_of
@@ -141,6 +142,6 @@ def _transcript(first: Transcript, words: tuple[Word, ...], segmentation: Segmen
         tokens=tuple(token for word in words for token in word.tokens),
         score=first.score,
         duration=first.duration,
-        language=first.language,
+        language=text_language(first),
         model=first.model,
     )

@@ -51,7 +51,9 @@ def open_session(live: LiveSessions, model: str, decoder: Any, data: Any) -> dic
 
 def live_decoding(decoder: Any) -> asr_core.Greedy:
     """How live sound is decoded: greedily, in the language and for the task that a Whisper model was told."""
-    chosen = DecoderChoice.from_page(decoder)
+    sent = decoder if isinstance(decoder, dict) else {}
+    # What else is set there, and may be wrong, is no matter of this tab.
+    chosen = DecoderChoice.from_page({name: sent[name] for name in ("head", "language", "task") if name in sent})
     if chosen.head != "whisper":
         return asr_core.Greedy()
     return asr_core.Greedy(whisper=asr_core.Whisper(language=chosen.language or None, task=chosen.task))

@@ -22,6 +22,8 @@ class Models:
         self._lock = threading.Lock()
         self._loading: dict[str, threading.Lock] = {}
         self._loaded: OrderedDict[str, asr_core.Recognizer] = OrderedDict()
+        #: Of models that have been loaded once: what they can be told stays known when they have gone.
+        self._known: dict[str, asr_core.ModelInfo] = {}
 
     def get(self, source: str, on_progress: OnProgress | None = None) -> asr_core.Recognizer:
         """The model, loaded now if it is not. Raises ModelError."""
@@ -35,7 +37,7 @@ class Models:
                     return found
             made = asr_core.load_model(source, on_progress=on_progress)
             with self._lock:
-                self._loaded[source] = made
+                self._loaded[source], self._known[source] = made, made.info
                 while len(self._loaded) > self._kept:
                     self._loaded.popitem(last=False)
                 self._loading.pop(source, None)
@@ -66,9 +68,9 @@ class Models:
 
     def _info(self, source: str | None) -> asr_core.ModelInfo | None:
         with self._lock:
-            loaded = self._loaded.get(source)
-        infos = (loaded.info,) if loaded is not None else asr_core.list_models()
-        return next((info for info in infos if info.source == source), None)
+            if source in self._known:
+                return self._known[source]
+        return next((info for info in asr_core.list_models() if info.source == source), None)
 
     def _find(self, source: str) -> asr_core.Recognizer | None:
         found = self._loaded.get(source)

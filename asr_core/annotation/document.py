@@ -149,7 +149,7 @@ class Document:
         return cls(
             audio,
             tiers_of(transcript, audio.duration),
-            _language_of(transcript),
+            text_language(transcript),
             Provenance(transcript.model, revision, decoding if isinstance(decoding, dict) else {}),
             warnings=transcript.warnings,
         )
@@ -227,12 +227,14 @@ class Document:
             )
 
 
+def text_language(transcript: Transcript) -> str | None:
+    """The language of a transcript's text: that of the speech, but what Whisper translates becomes English."""
+    settings = plain(transcript.decoding)
+    options = settings.get("whisper") if isinstance(settings, dict) else None
+    translates = isinstance(options, dict) and options.get("task") == "translate"
+    return "en" if translates else transcript.language
+
+
 def _repeated(values: Iterable[Any]) -> list[Any]:
     """What is there more than once."""
     return [value for value, times in Counter(values).items() if times > 1]
-
-
-def _language_of(transcript: Transcript) -> str | None:
-    """The language of a transcript's text; what Whisper translates becomes English."""
-    options = getattr(transcript.decoding, "whisper", None)
-    return "en" if options is not None and options.task == "translate" else transcript.language

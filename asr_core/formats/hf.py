@@ -29,9 +29,8 @@ def render(source: Source, tier: str | None, name: str) -> str:
     """
     own = "" if isinstance(source, Transcript) else source.audio.name
     text, times = jsonl.said(source, TIERS, tier)
-    language = {"language": source.language} if source.language else {}
     head = {"file_name": own or name, "transcription": text, "duration": jsonl.seconds(source)}
-    return jsonl.line({**head, **language, **times})
+    return jsonl.line({**head, **jsonl.language(source, "language"), **times})
 
 
 def add(folder: Path, source: Source, tier: str | None, audio: str | os.PathLike[str] | None) -> None:

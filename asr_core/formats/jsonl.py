@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from asr_core.alignment import Transcript
+from asr_core.annotation.document import text_language
 from asr_core.annotation.segments import is_number
 from asr_core.annotation.timing import Timed, divided
 from asr_core.formats.contents import Malformed, Row, lines_of, shown
@@ -45,6 +46,12 @@ def said(source: Source, tiers: Sequence[str], tier: str | None) -> tuple[str, d
     whole = source if isinstance(source, Transcript) else source.transcript()
     times = {WORDS: timed(items(source, ("words",), None), "word")} if _has_words(source) else {}
     return whole.text, {**times, SENTENCES: timed(items(source, ("sentences",), None), "segment")}
+
+
+def language(source: Source, name: str) -> dict[str, str]:
+    """The language of the text under `name`; nothing where it is unknown."""
+    code = text_language(source) if isinstance(source, Transcript) else source.language
+    return {name: code} if code else {}
 
 
 def timed(found: Iterable[Timed], name: str) -> list[dict[str, Any]]:

@@ -24,9 +24,8 @@ def render(source: Source, tier: str | None, name: str) -> str:
     """
     own = "" if isinstance(source, Transcript) else source.audio.name
     text, times = jsonl.said(source, TIERS, tier)
-    language = {"lang": source.language} if source.language else {}
     head = {"audio_filepath": own or name, "duration": jsonl.seconds(source), "text": text}
-    return jsonl.line({**head, **language, **times})
+    return jsonl.line({**head, **jsonl.language(source, "lang"), **times})
 
 
 def sniff(text: str) -> bool:

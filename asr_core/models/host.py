@@ -14,7 +14,7 @@ FEW = 24
 BLOCK = 2**19
 #: Floats of a block for one row; of a weight so small that a row at a time is fastest for few rows too.
 ROW_BLOCK, FEW_OF_SMALL = 2**18, 6
-#: Rows up to which those blocks are fastest for the output of a large vocabulary (five: 14 ms, not 27).
+#: Rows up to which those blocks are fastest for the output of a large vocabulary.
 FEW_OF_VOCABULARY = 6
 
 

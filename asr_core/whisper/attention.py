@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from asr_core.alignment import Hypothesis, Transcript
+from asr_core.decoding.options import Whisper
 from asr_core.errors import DecodingError
 from asr_core.inspection import between, path_of
 from asr_core.whisper import features as front_end
@@ -101,7 +102,10 @@ def _attention(
     """(tokens, frames) of one window; the row of the token before predicts a token."""
     if not own.token_ids:
         return np.zeros((0, frames), np.float32)
-    start = recognizer.start_tokens(transcript.language or "en")
+    options = getattr(transcript.decoding, "whisper", None) or Whisper()
+    # A transcript from a file may be in any language, or name it in another way.
+    language = transcript.language if transcript.language in recognizer.info.languages else "en"
+    start = recognizer.start_tokens(language, options.task)
     special = recognizer.vocabulary.special
     room = recognizer.decoder.room - len(start) - 1
     tokens = [*start, special.no_timestamps, *own.token_ids[:room]]

@@ -39,9 +39,14 @@ def sureness(
     """
     outcome = outcomes(vocabulary)
     of_entry, size = outcome[: log_probs.shape[-1]], int(outcome.max()) + 1
-    probabilities = np.stack([np.bincount(of_entry, row, size) for row in np.exp(log_probs)])
-    probabilities[outcome[list(tokens)] != MARK, MARK] = 0
-    return measure(sharpened(probabilities), confidence, size)
+    found = np.empty(len(tokens), np.float32)
+    # Token by token: whole windows of a large vocabulary would need many times the room of `log_probs`.
+    for i, (row, token) in enumerate(zip(log_probs, tokens, strict=True)):
+        shares = np.bincount(of_entry, np.exp(row), size)
+        if outcome[token] != MARK:
+            shares[MARK] = 0
+        found[i] = measure(sharpened(shares), confidence, size)
+    return found
 
 
 def sharpened(probabilities: np.ndarray) -> np.ndarray:

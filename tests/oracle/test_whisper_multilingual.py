@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -126,6 +127,16 @@ def test_the_decoder_of_the_public_contract_says_the_same(models, encoded) -> No
     for mode in ("detected", "translate"):
         heard = models(51_865).decode(encoded(51_865), np.array([200]), Greedy(whisper=MODES[mode][2]))[0][0]
         assert list(heard.token_ids) == EXPECTED["51865"]["modes"][mode]["tokens"]
+
+
+def test_a_look_inside_reads_a_translation_as_one(models) -> None:
+    model, audio = models(51_865), rigs.sound()
+    made = model.transcribe(audio, decoding=Greedy(whisper=quick(language="de", task="translate")))
+    spoken = replace(made, decoding=Greedy(whisper=quick(language="de")))
+    first, again, other = (model.inspect(audio, one, 0, 4).weights[0] for one in (made, made, spoken))
+    assert np.array_equal(first, again) and np.abs(first - other).max() > 1e-4
+    # From a file, a transcript may name its language in any way.
+    assert model.inspect(audio, replace(made, language="de-CH"), 0, 4).token_ids
 
 
 def test_what_a_model_does_not_know_is_said(models) -> None:

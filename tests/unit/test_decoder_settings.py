@@ -20,6 +20,7 @@ from components.decoder_settings import (
 )
 from components.language_models import LanguageModels
 from components.models import Models
+from tests import whisper_rigs as rigs
 
 LM = Path(__file__).parents[1] / "data" / "oracle" / "lm"
 
@@ -198,3 +199,13 @@ def test_controls_know_the_languages_of_the_model() -> None:
     assert update["heads"] == ["whisper"] and len(update["languages"]) == 100
     assert with_model(known, "whisper-tiny.en")["languages"] == ["en"]
     assert with_model(known, "demo")["languages"] == with_model(known, "not/known")["languages"] == []
+
+
+def test_they_know_them_also_when_the_model_has_made_room_for_another(tmp_path: Path) -> None:
+    known = Models(kept=1)
+    folders = [str(rigs.write_mlx(tmp_path / str(size), rigs.dimensions(size))) for size in (51_865, 51_864)]
+    for folder in folders:
+        assert with_model(known, folder)["heads"] == []
+        known.get(folder)
+    assert not known.is_loaded(folders[0]) and known.is_loaded(folders[1])
+    assert [len(with_model(known, folder)["languages"]) for folder in folders] == [99, 1]

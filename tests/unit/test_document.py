@@ -1,6 +1,7 @@
 """Documents: what annotators edit. Their rules hold by construction, and a transcript comes back as it went in."""
 
 import hashlib
+import io
 import math
 import pickle
 import wave
@@ -12,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from asr_core import AsrError, annotation
+from asr_core import AsrError, annotation, formats
 from asr_core.alignment import Sentence, Token, Transcript, Word
 from asr_core.annotation import Audio, Document, DocumentError, Provenance, Segment, Tier
 from asr_core.annotation.timing import members, placed, spread
@@ -236,3 +237,8 @@ def test_a_translation_is_english() -> None:
     assert Document.from_transcript(spoken).language == "de"
     translated = replace(spoken, decoding=Greedy(whisper=Whisper(task="translate")))
     assert Document.from_transcript(translated).language == "en"
+    # Also in files of it, where the transcript keeps what was spoken.
+    for name, language in (("nemo", '"lang": "en"'), ("hf", '"language": "en"'), ("json", '"language": "de"')):
+        formats.write(translated, file := io.StringIO(), format=name)
+        assert language in file.getvalue()
+        assert formats.read(file.getvalue().encode(), format=name).language == "en"

@@ -356,3 +356,5 @@ def test_live_sound_is_heard_in_the_language_that_was_set() -> None:
     sent = {"head": "whisper", "strategy": "beam", "language": "de", "task": "translate"}
     assert live_decoding(sent) == asr_core.Greedy(whisper=asr_core.Whisper(language="de", task="translate"))
     assert live_decoding({"head": "tdt", "strategy": "beam"}) == live_decoding(None) == asr_core.Greedy()
+    # What is wrong among the settings that do not hold here does not keep anybody from recording.
+    assert live_decoding({**sent, "size": 99, "alpha": None}) == live_decoding(sent)
