@@ -55,8 +55,10 @@ def product(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
 def vocabulary_product(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """The same for a weight of tens of thousands of columns, which no cache holds: few rows meet it one by one."""
     rows = x.reshape(-1, x.shape[-1])
-    out = _row_by_row(rows, weight) if len(rows) <= FEW_OF_VOCABULARY else (weight.T @ rows.T).T
-    return out.reshape(*x.shape[:-1], weight.shape[1])
+    if len(rows) > FEW_OF_VOCABULARY:
+        # With the weight on the left each row's numbers would lie apart, and what looks for the best reads them slowly.
+        return product(x, weight)
+    return _row_by_row(rows, weight).reshape(*x.shape[:-1], weight.shape[1])
 
 
 def _row_by_row(rows: np.ndarray, weight: np.ndarray) -> np.ndarray:
