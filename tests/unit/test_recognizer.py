@@ -76,8 +76,10 @@ def test_batch_equals_single(head, demo, recordings):
 
 
 def test_known_sentence(demo):
-    transcript = demo.transcribe(SAMPLES / "platform-nineteen.flac")
-    assert transcript.text == "The train to New York leaves at half past seven from platform nineteen."
+    transcript = demo.transcribe(SAMPLES / "meeting-date.flac")
+    assert transcript.text == (
+        "The meeting is on Monday, the seventh of September, two thousand and nine, at a quarter past nine."
+    )
     assert [sentence.text for sentence in transcript.sentences] == [transcript.text]
     assert " ".join(word.text for word in transcript.words) == transcript.text
     check_sane(transcript, transcript.duration)

@@ -1,6 +1,6 @@
 """Train the built-in model on the CPU: one single-threaded process a core, gradients averaged.
 
-    python -m assets.demo_model.training.train first --minutes 360 --processes 2     # from the model in start/
+    python -m assets.demo_model.training.train first --minutes 360 --processes 2     # from the built-in model
     python -m assets.demo_model.training.train first --minutes 360 --processes 2     # goes on after an interruption
 
 Everything of a run is in $TOKENSCOPE_TRAINING/runs/NAME: checkpoint.pt (float16 weights and their average, written
@@ -30,8 +30,6 @@ from .losses import ctc_loss, tdt_loss
 from .model import HybridModel, load
 from .storage import data_root
 
-#: How far the recipe has come; a new run goes on from there.
-START = Path(__file__).parent / "start"
 CHECKPOINT_MINUTES = 10.0
 WARM_UP_STEPS = 100
 AVERAGE_STEPS = 400
@@ -233,7 +231,7 @@ def main() -> None:
     """Start the processes."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run", help="name of the run")
-    parser.add_argument("--start", type=Path, default=START, help="folder of the model a new run begins with")
+    parser.add_argument("--start", type=Path, default=DEMO, help="folder of the model a new run begins with")
     parser.add_argument("--minutes", type=float, default=360.0, help="CPU time of a process for the whole schedule")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--batch-seconds", type=float, default=32.0, help="padded audio of a batch of one process")
