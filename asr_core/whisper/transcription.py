@@ -156,7 +156,9 @@ def _window(
     cache = recognizer.decoder.begin(encoded)
     reading = with_fallback(recognizer, decoding, options, heard.language, heard.before, cache, cancel)
     if is_silence(reading):
-        return replace(heard, seek=heard.seek + size)
+        # What was detected where nothing is said is no language to keep.
+        language = heard.language if heard.texts[0].token_ids else options.language
+        return replace(heard, seek=heard.seek + size, language=language)
     special = recognizer.vocabulary.special
     cut = cut_at_timestamps(reading.best.tokens, size, special)
     offset, start_tokens = heard.seek / FRAMES_PER_SECOND, recognizer.start_tokens(heard.language, options.task)
