@@ -21,7 +21,7 @@ from .depthwise import depthwise
 
 
 class Dropout(nn.Module):
-    """Dropout by one random byte a value, which is drawn faster on the CPU than PyTorch's; its seed comes from there."""
+    """Dropout by one random byte a value, drawn faster than by PyTorch on the CPU; its seed comes from there."""
 
     def __init__(self, share: float) -> None:
         super().__init__()
