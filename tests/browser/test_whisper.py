@@ -59,6 +59,6 @@ def test_language_and_task_of_a_multilingual_model(page: Page, view, samples, tm
     # A model of one language takes the choice away.
     page.locator("#ts-model input").click()
     page.get_by_role("option", name="Built-in demo, English").click()
-    expect(page.get_by_text("The built-in model knows short English sentences").first).to_be_attached()
+    expect(page.get_by_text("The built-in model knows about 1,500 everyday English words").first).to_be_attached()
     page.get_by_role("button", name="Greedy, Whisper, German into English").click()
     expect(language).to_be_hidden()
