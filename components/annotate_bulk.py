@@ -22,7 +22,7 @@ from components import wording
 from components.annotate_desk import allowed_model
 from components.annotate_work import IMPORTS, Made, Work, uploaded
 from components.documents import file_name
-from components.jobs import Job
+from components.job import Job
 from components.services import Services
 
 #: Files of one import that come up one by one; more come in an archive.

@@ -23,7 +23,7 @@ from components.annotate_desk import allowed_model
 from components.annotations import SAMPLE_RATE, document_of
 from components.decoder_settings import HEADS, decoder_name
 from components.documents import read_sound
-from components.jobs import Job
+from components.job import Job
 from components.models import short_name
 from components.services import Services
 from components.uploads import uploaded_file

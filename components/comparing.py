@@ -6,15 +6,12 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import asr_core
 from asr_core.decoding.options import Decoding
 from components.documents import Document, Sound
+from components.job import Job
 from components.models import Models
-
-if TYPE_CHECKING:
-    from components.jobs import Job
 
 #: Recordings of which the finished columns of a stopped comparison are kept.
 KEPT = 8

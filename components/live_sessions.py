@@ -24,7 +24,7 @@ import numpy as np
 
 import asr_core
 from components.documents import Document, Documents, UnknownDocumentError, read_sound
-from components.jobs import Job
+from components.job import Job
 from components.live_figures import Stability
 from components.live_recording import Recording
 from components.models import Models

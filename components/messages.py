@@ -10,7 +10,8 @@ import gradio as gr
 import asr_core
 from components import wording
 from components.documents import Document
-from components.jobs import Job, Jobs, State
+from components.job import Job, State
+from components.jobs import Jobs
 from components.part import part
 
 #: Seconds between two looks at the work.

@@ -6,7 +6,7 @@ import pytest
 
 import asr_core
 from components import messages, wording
-from components.jobs import State
+from components.job import State
 
 
 @pytest.mark.parametrize(
