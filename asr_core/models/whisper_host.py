@@ -7,16 +7,14 @@ There a step reads every weight once and does little with it, and MLX's product 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import mlx.nn as nn
 import numpy as np
 
 from asr_core.models import host
 from asr_core.models.whisper_cache import Array, DecoderCache
-
-if TYPE_CHECKING:
-    from asr_core.models.whisper import Attention, TextDecoder
+from asr_core.models.whisper_network import Attention, TextDecoder
 
 
 class Linear(NamedTuple):

@@ -18,8 +18,9 @@ from mlx.utils import tree_flatten
 from asr_core.errors import ModelError
 from asr_core.models import ctranslate2
 from asr_core.models.weights import read_config
-from asr_core.models.whisper import Network, Whisper
+from asr_core.models.whisper import Whisper
 from asr_core.models.whisper_config import Dimensions, WhisperConfig, alignment_heads, dimensions_of
+from asr_core.models.whisper_network import Network
 
 DTYPES = {"float32": mx.float32, "float16": mx.float16, "bfloat16": mx.bfloat16}
 CTRANSLATE2_FILE = "model.bin"

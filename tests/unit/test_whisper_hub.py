@@ -22,8 +22,8 @@ import mlx.nn as nn  # noqa: E402
 from mlx.utils import tree_flatten  # noqa: E402
 
 from asr_core.models.hub import _needed  # noqa: E402
-from asr_core.models.whisper import Network  # noqa: E402
 from asr_core.models.whisper_config import Dimensions, tokenizer_repository  # noqa: E402
+from asr_core.models.whisper_network import Network  # noqa: E402
 from tests import whisper_rigs as rigs  # noqa: E402
 from tests.hub import Hub  # noqa: E402
 from tests.whisper_files import ctranslate2_file, transformers_config, transformers_weights  # noqa: E402

@@ -19,8 +19,9 @@ from mlx.utils import tree_flatten  # noqa: E402
 
 from asr_core.errors import DecodingError, ModelError  # noqa: E402
 from asr_core.models import ctranslate2, whisper_weights  # noqa: E402
-from asr_core.models.whisper import Network, Whisper  # noqa: E402
+from asr_core.models.whisper import Whisper  # noqa: E402
 from asr_core.models.whisper_config import Dimensions, alignment_heads  # noqa: E402
+from asr_core.models.whisper_network import Network  # noqa: E402
 from tests.whisper_files import ctranslate2_file, torch_layout, transformers_config, transformers_name  # noqa: E402
 
 SMALL = Dimensions(80, 1500, 64, 1, 2, 300, 24, 64, 1, 2)
