@@ -96,6 +96,7 @@ function buildLegend() {
   const set = (value) => {
     if (!Number.isFinite(value)) return;
     page.threshold = Math.round(100 * clamp(value, 0, 1)) / 100;
+    keepThreshold();
     emit("threshold");
   };
   const fromPointer = (event) => {

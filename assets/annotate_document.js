@@ -52,8 +52,8 @@ const shownConfidence = (tier, i) => (tier.accepted[i] || tier.sure[i] === null 
 /* What stands in a segment: its text, or who speaks. */
 const labelOf = (tier, i) => (tier.kind === "speakers" ? (tier.speaker[i] ?? tier.text[i]) : tier.text[i]).trim();
 
-/* Change the columns as the server says: rows that go, from behind, then rows that come. */
-function applyDelta(doc, delta) {
+/* Change the columns as the server says: rows that go, from behind, then rows that come. `names`: of all tiers then. */
+function applyDelta(doc, delta, names) {
   let isArranged = true;
   for (const { name, kind, place, made, removed, gone, come } of delta) {
     let tier = doc.order.find((one) => one.name === name);
@@ -80,7 +80,18 @@ function applyDelta(doc, delta) {
       tier.confidence.splice(at, 0, shownConfidence(tier, at));
     }
   }
-  if (!isArranged) arrange(doc);
+  if (!isArranged || doc.order.some(({ name }, i) => name !== names[i])) {
+    doc.order.sort((a, b) => names.indexOf(a.name) - names.indexOf(b.name));
+    arrange(doc);
+  }
+}
+
+/* Words of a document in the list that wait below the threshold, from the counts that came with it. */
+function countToCheck({ id, below, doubts }) {
+  if (id === desk.head?.id) return toCheck().left.length;
+  if (!doubts) return below;
+  const limit = Math.round(100 * page.threshold);
+  return doubts.reduce((sum, [hundredth, count]) => sum + (hundredth < limit ? count : 0), 0);
 }
 
 /* Words below the threshold: all of them, and those that nobody has accepted, by index. */

@@ -58,10 +58,9 @@ function buildListCard(importing) {
 
   function row(one) {
     const isOpen = one.id === desk.head?.id;
-    const left =
-      one.state === "done" || !one.below
-        ? null
-        : h("span", { class: "ts-left", title: `${amount(one.below)} to check` }, h("i"), amount(one.below));
+    const count = one.state === "done" ? 0 : countToCheck(one);
+    const title = `${amount(count)} to check below ${page.threshold.toFixed(2)}`;
+    const left = count ? h("span", { class: "ts-left", title }, h("i"), amount(count)) : null;
     const open = h(
       "button",
       { class: "ts-recording", type: "button", "aria-current": isOpen ? "true" : false, onclick: () => onOpen(one.id) },
@@ -121,7 +120,7 @@ function buildListCard(importing) {
     return undefined;
   }
 
-  on("desk:list", show);
+  for (const signal of ["desk:list", "threshold"]) on(signal, show);
   on("desk:document", () => ((opening = null), show()));
   on("desk:opening", (id) => ((opening = id), show()));
   show();

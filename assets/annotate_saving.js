@@ -82,7 +82,7 @@ async function work() {
 
 function takeAnswer({ head, delta }) {
   desk.head = head;
-  applyDelta(desk.document, delta);
+  applyDelta(desk.document, delta, head.tiers);
   const { proposal } = desk;
   const touched = delta.filter(({ kind }) => kind === "words").flatMap(({ come }) => come.map(([, [id]]) => id));
   if (proposal?.times.some(([id]) => touched.includes(id))) setProposal(null);

@@ -11,11 +11,29 @@ const parts = {};
 
 const page = {
   document: null /* see readDocument in document.js */,
-  threshold: 0.6,
+  threshold: 0.6 /* kept in this browser, see keepThreshold */,
   selection: null /* {tier, index, start, end, token, word, sentence} */,
   play: null /* set by the alignment view: play(start, end) */,
   select: null /* set by the alignment view: select(tier, index, {play}) */,
 };
+
+/* The threshold stays what a person has set, also after a reload. */
+const THRESHOLD_KEPT = "tokenscope.threshold";
+
+function keepThreshold() {
+  try {
+    localStorage.setItem(THRESHOLD_KEPT, String(page.threshold));
+  } catch {
+    /* for as long as the page is open, then */
+  }
+}
+
+try {
+  const kept = Number(localStorage.getItem(THRESHOLD_KEPT) ?? NaN);
+  if (kept >= 0 && kept <= 1) page.threshold = Math.round(100 * kept) / 100;
+} catch {
+  /* a browser that keeps nothing: the usual one */
+}
 
 const listeners = new Map();
 

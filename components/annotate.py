@@ -13,7 +13,7 @@ import gradio as gr
 from components import annotate_desk as desk
 from components.align_view import items, tile_of
 from components.annotate_bulk import start_bulk, start_export
-from components.annotate_desk import Tickets, answered
+from components.annotate_desk import answered
 from components.annotate_export import export
 from components.annotate_report import curve_of, report_of
 from components.annotate_work import Work, decoders_of, start_import, start_second
@@ -58,7 +58,7 @@ def build_annotate_tab(services: Services, tab: gr.Tab, model: gr.State) -> None
 
 def server_functions(services: Services) -> list[Callable[[Any], Any]]:
     """What the page may call; each gets its arguments as one list, the workspace key first."""
-    tickets, work = Tickets(), Work(services)
+    work = Work(services)
 
     def annotate_list(request: Any) -> dict[str, Any]:
         return answered(lambda: desk.list_documents(services, *items(request, 1)))
@@ -70,7 +70,7 @@ def server_functions(services: Services) -> list[Callable[[Any], Any]]:
         return answered(lambda: desk.look(services, *items(request, 2)))
 
     def annotate_edit(request: Any) -> dict[str, Any]:
-        return answered(lambda: desk.edit(services, tickets, *items(request, 5)))
+        return answered(lambda: desk.edit(services, *items(request, 5)))
 
     def annotate_propose(request: Any) -> dict[str, Any]:
         return answered(lambda: desk.propose(services, *items(request, 5)))

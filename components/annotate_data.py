@@ -19,6 +19,7 @@ def listed(entry: Entry) -> dict[str, Any]:
         "state": entry.state,
         "words": entry.words,
         "below": entry.below,
+        "doubts": entry.doubts,
         "confidence": entry.confidence,
         "changed": entry.changed,
     }
@@ -37,6 +38,7 @@ def head_of(entry: Entry, document: Document) -> dict[str, Any]:
         "notes": document.notes,
         "language": document.language,
         "speakers": speakers_of(document),
+        "tiers": [tier.name for tier in document.tiers],
         "model": document.provenance.model,
         "warnings": list(document.warnings),
         "summary": listed(entry),

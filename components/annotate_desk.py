@@ -5,8 +5,6 @@ Each gets the page's workspace key first, and answers with plain data; what is r
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -26,8 +24,6 @@ from components.services import Services
 from components.trials import UnknownTrialError
 
 KNOWN = (asr_core.AsrError, UnknownDocumentError, UnknownTrialError)
-#: Edits that are remembered for a page whose connection broke before it got the answer.
-TICKETS = 4096
 #: Stretches of new words that are aligned at once; words that lie closer together belong to one.
 STRETCHES, NEAR = 40, 3
 
@@ -40,27 +36,6 @@ def answered(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         return {"error": str(error), "conflict": error.revision}
     except KNOWN as error:
         return {"error": str(error)}
-
-
-class Tickets:
-    """The last edits by the tickets that the page gave them, so that one that is sent again is not made twice."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._kept: OrderedDict[tuple[str, str], int] = OrderedDict()
-
-    def get(self, id: str, ticket: Any) -> int | None:
-        """The revision that the edit of this ticket has made."""
-        with self._lock:
-            return self._kept.get((id, ticket)) if isinstance(ticket, str) else None
-
-    def keep(self, id: str, ticket: Any, revision: int) -> None:
-        if not isinstance(ticket, str) or not 8 <= len(ticket) <= 64:
-            return
-        with self._lock:
-            self._kept[id, ticket] = revision
-            while len(self._kept) > TICKETS:
-                self._kept.popitem(last=False)
 
 
 def list_documents(services: Services, key: Any) -> dict[str, Any]:
@@ -94,9 +69,7 @@ def look(services: Services, key: Any, id: Any) -> dict[str, Any]:
     return {"revision": services.annotations.entry(key, id).revision}
 
 
-def edit(
-    services: Services, tickets: Tickets, key: Any, id: Any, revision: Any, op: Any, ticket: Any
-) -> dict[str, Any]:
+def edit(services: Services, key: Any, id: Any, revision: Any, op: Any, ticket: Any) -> dict[str, Any]:
     """Make an edit, or "undo", "redo" or "restore"; it is on disk when this answers.
 
     Args:
@@ -104,31 +77,37 @@ def edit(
         ticket: the page's own name for this edit; where it was made before, {again: revision} is the answer.
     """
     entry, store = services.annotations.entry(key, id), services.annotations.store
-    if (earlier := tickets.get(entry.id, ticket)) is not None:
-        return {"again": earlier}
     if not isinstance(revision, int) or isinstance(revision, bool):
         raise StoreError("The page sent no revision. Load it again.")
-    before, now = store.load(entry.id)
+    name = ticket if isinstance(ticket, str) and 8 <= len(ticket) <= 64 else ""
+    try:
+        return _made(services, entry.id, revision, op, name)
+    except ConflictError:
+        # The connection, or the server, broke off after the edit was made and before the page got the answer.
+        if store.was_made(entry.id, revision, name):
+            return {"again": revision + 1}
+        raise
+
+
+def _made(services: Services, id: str, revision: int, op: Any, ticket: str) -> dict[str, Any]:
+    store = services.annotations.store
+    before, now = store.load(id)
     if now != revision:
         raise ConflictError(now)
-    step = op.get("op") if isinstance(op, dict) else None
+    step, how = op.get("op") if isinstance(op, dict) else None, {"reviewer": before.reviewer, "ticket": ticket}
     if step in ("undo", "redo"):
-        after_entry = getattr(store, step)(entry.id, revision, reviewer=before.reviewer)
+        entry = getattr(store, step)(id, revision, **how)
     elif step == "restore":
-        version = Fields(op).whole("version")
-        after_entry = store.restore(entry.id, revision, version, reviewer=before.reviewer)
+        entry = store.restore(id, revision, Fields(op).whole("version"), **how)
     else:
-        asked = planned(before, op, lambda to, time: _snap(services, entry.id, to, time))
-        after_entry = store.edit(entry.id, revision, asked.edit, asked.label, reviewer=before.reviewer)
-    after, _ = store.load(entry.id)
+        asked = planned(before, op, lambda to, time: _snap(services, id, to, time))
+        entry = store.edit(id, revision, asked.edit, asked.label, **how)
+    after, _ = store.load(id)
     if after.state == "done":
-        services.annotations.finish(entry.id)
-    made = after_entry.revision
-    change = store.change(entry.id, made) if made != revision else Change("")
+        services.annotations.finish(id)
+    change = store.change(id, entry.revision) if entry.revision != revision else Change("")
     changed = words_changed(change, after.first("words")) if step in ("text", "texts", "take", "split") else []
-    answer = {"head": head_of(after_entry, after), "delta": delta_of(change), "changed": changed}
-    tickets.keep(entry.id, ticket, made)
-    return answer
+    return {"head": head_of(entry, after), "delta": delta_of(change), "changed": changed}
 
 
 def propose(services: Services, key: Any, id: Any, revision: Any, ids: Any, model: Any) -> dict[str, Any]:

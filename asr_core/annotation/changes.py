@@ -58,12 +58,15 @@ class Change:
     Args:
         label: what a person did, for "Undo …".
         tiers: that changed.
-        values: fields of the document that changed: name to (before, after).
+        values: fields of the document that changed: name to (before, after). `next_id` only ever grows, also where a
+            change is taken back: the history goes on to speak of segments by their ids.
+        order: names of all tiers before and after, where they are others or stand otherwise.
     """
 
     label: str
     tiers: tuple[TierChange, ...] = ()
     values: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
+    order: tuple[tuple[str, ...], tuple[str, ...]] | None = None
 
     @classmethod
     def between(cls, before: Document, after: Document, label: str) -> Change:
@@ -74,6 +77,9 @@ class Change:
             (place, was), (now_place, now) = old.get(name, (0, None)), new.get(name, (0, None))
             if was is now:
                 continue
+            if was is not None and now is not None and was.kind != now.kind:  # another tier of the same name
+                changed.append(TierChange(name, was.kind, place, _differences(was, None)[0], (), removed=True))
+                was = None
             gone, come = _differences(was, now)
             if gone or come or was is None or now is None:
                 kind, at = (was.kind, place) if now is None else (now.kind, now_place)
@@ -83,16 +89,18 @@ class Change:
             for name in FIELDS
             if getattr(before, name) != getattr(after, name)
         }
-        return cls(label, tuple(changed), values)
+        names = tuple(old), tuple(new)
+        return cls(label, tuple(changed), values, None if names[0] == names[1] else names)
 
     def __bool__(self) -> bool:
         """Whether anything changed."""
-        return bool(self.tiers or self.values)
+        return bool(self.tiers or self.values or self.order)
 
     def inverse(self) -> Change:
         """What takes it back."""
         tiers = tuple(change.inverse() for change in reversed(self.tiers))
-        return Change(self.label, tiers, {name: (after, before) for name, (before, after) in self.values.items()})
+        values = {name: (after, before) for name, (before, after) in self.values.items()}
+        return Change(self.label, tiers, values, None if self.order is None else self.order[::-1])
 
     def apply(self, document: Document) -> Document:
         """The next version. Raises DocumentError where the document is not the one it was made for."""
@@ -108,10 +116,16 @@ class Change:
                 del tiers[at]
             else:
                 tiers[at] = made
-        for name, (before, _) in self.values.items():
-            if getattr(document, name) != before:
+        if self.order is not None:
+            place = {name: i for i, name in enumerate(self.order[1])}
+            tiers.sort(key=lambda tier: place.get(tier.name, len(place)))
+        values = {name: after for name, (_, after) in self.values.items()}
+        for name, (before, after) in self.values.items():
+            if name == "next_id":
+                values[name] = max(document.next_id, after)
+            elif getattr(document, name) != before:
                 raise DocumentError(f"The {name} of the document has been changed in the meantime; load it again.")
-        return replace(document, tiers=tuple(tiers), **{name: after for name, (_, after) in self.values.items()})
+        return replace(document, tiers=tuple(tiers), **values)
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON has it; what a segment does not know is left out."""
@@ -127,7 +141,9 @@ class Change:
             }
             for change in self.tiers
         ]
-        return {"label": self.label, "tiers": tiers, "values": {name: list(pair) for name, pair in self.values.items()}}
+        values = {name: list(pair) for name, pair in self.values.items()}
+        order = {} if self.order is None else {"order": [list(names) for names in self.order]}
+        return {"label": self.label, "tiers": tiers, "values": values, **order}
 
     @classmethod
     def from_plain(cls, found: Mapping[str, Any]) -> Change:
@@ -140,7 +156,9 @@ class Change:
             TierChange(**{**tier, "before": placed(tier["before"]), "after": placed(tier["after"])})
             for tier in found["tiers"]
         )
-        return cls(found["label"], tiers, {name: tuple(pair) for name, pair in found["values"].items()})
+        values = {name: tuple(pair) for name, pair in found["values"].items()}
+        order = found.get("order")
+        return cls(found["label"], tiers, values, None if order is None else (tuple(order[0]), tuple(order[1])))
 
 
 _DEFAULTS = {one.name: one.default for one in fields(Segment)}

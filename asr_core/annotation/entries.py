@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
+from collections import Counter
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,6 +13,8 @@ from asr_core.errors import StoreError
 
 #: Confidence below which a list counts a word as one to check.
 UNSURE = 0.6
+#: Thresholds that a page can have.
+HUNDREDTHS = tuple(i / 100 for i in range(101))
 
 
 class ConflictError(StoreError):
@@ -31,6 +35,9 @@ class Entry:
         revision: edits, undos and redos so far.
         undo, redo: what would be undone or redone next, in a person's words; None where there is nothing.
         words, below: words, and those whose confidence is below 0.6 and that nobody has accepted.
+        doubts: pairs of a hundredth and a count: confidences from that hundredth up to the next, of words that nobody
+            has accepted. What is below a threshold of whole hundredths is the sum of those before it. None where an
+            older version has counted.
         confidence: mean of the words; None where unknown.
         created, changed: seconds since the epoch.
     """
@@ -47,6 +54,7 @@ class Entry:
     confidence: float | None
     created: float
     changed: float
+    doubts: tuple[tuple[int, int], ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -88,7 +96,9 @@ LEFT JOIN log r ON r.document = d.id AND r.revision = hr.revision
 def entry_of(row: tuple) -> Entry:
     """A row of `ENTRIES`."""
     summary = json.loads(row[7])
-    return Entry(*row[:7], summary["words"], summary["below"], summary["confidence"], *row[8:])
+    doubts = summary.get("doubts")
+    listed = None if doubts is None else tuple((hundredth, count) for hundredth, count in doubts)
+    return Entry(*row[:7], summary["words"], summary["below"], summary["confidence"], *row[8:], listed)
 
 
 def summary_of(document: Document) -> str:
@@ -96,6 +106,11 @@ def summary_of(document: Document) -> str:
     tier = document.first("words")
     words = tier.segments if tier else ()
     sure = [word.confidence for word in words if word.confidence is not None]
-    below = sum(not word.accepted and word.confidence is not None and word.confidence < UNSURE for word in words)
     mean = sum(sure) / len(sure) if sure else None
-    return json.dumps({"words": len(words), "below": below, "confidence": mean})
+    # What a page has people check: words, and sentences where there are none.
+    checked = tier or document.first("sentences")
+    doubted = [one.confidence for one in checked.segments if not one.accepted] if checked else []
+    doubts = Counter(bisect_right(HUNDREDTHS, sure) - 1 for sure in doubted if sure is not None)
+    below = sum(count for hundredth, count in doubts.items() if hundredth < round(100 * UNSURE))
+    listed = sorted(doubts.items())
+    return json.dumps({"words": len(words), "below": below, "confidence": mean, "doubts": listed})

@@ -23,40 +23,15 @@ from pathlib import Path
 
 from asr_core import formats
 from asr_core.annotation.changes import Change
+from asr_core.annotation.database import open_database
 from asr_core.annotation.document import Document
 from asr_core.annotation.entries import ENTRIES, ConflictError, Entry, Limits, LogEntry, entry_of, summary_of
-from asr_core.errors import StoreError
+from asr_core.errors import AsrError, StoreError
 
-SCHEMA = 1
 #: Revisions between two snapshots.
 SNAPSHOT_EVERY = 100
 #: Documents kept in memory.
 CACHED = 8
-
-TABLES = """
-CREATE TABLE IF NOT EXISTS recordings (
-    sha256 TEXT PRIMARY KEY, name TEXT NOT NULL, bytes INTEGER NOT NULL, added REAL NOT NULL
-);
-CREATE TABLE IF NOT EXISTS documents (
-    id TEXT PRIMARY KEY, workspace TEXT NOT NULL, name TEXT NOT NULL, sha256 TEXT REFERENCES recordings (sha256),
-    state TEXT NOT NULL, revision INTEGER NOT NULL, done INTEGER NOT NULL, summary TEXT NOT NULL,
-    created REAL NOT NULL, changed REAL NOT NULL
-);
-CREATE INDEX IF NOT EXISTS documents_of_a_workspace ON documents (workspace, changed);
-CREATE TABLE IF NOT EXISTS log (
-    document TEXT NOT NULL REFERENCES documents (id) ON DELETE CASCADE, revision INTEGER NOT NULL,
-    kind TEXT NOT NULL, label TEXT NOT NULL, change TEXT NOT NULL, at REAL NOT NULL, reviewer TEXT NOT NULL,
-    PRIMARY KEY (document, revision)
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS history (
-    document TEXT NOT NULL REFERENCES documents (id) ON DELETE CASCADE, place INTEGER NOT NULL,
-    revision INTEGER NOT NULL, PRIMARY KEY (document, place)
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS snapshots (
-    document TEXT NOT NULL REFERENCES documents (id) ON DELETE CASCADE, revision INTEGER NOT NULL, body TEXT NOT NULL,
-    PRIMARY KEY (document, revision)
-) WITHOUT ROWID;
-"""
 
 
 class Store:
@@ -81,20 +56,9 @@ class Store:
         self._cache: OrderedDict[str, tuple[int, Document]] = OrderedDict()
         try:
             self.recordings.mkdir(parents=True, exist_ok=True)
-            self._database = sqlite3.connect(
-                self.folder / "documents.sqlite", isolation_level=None, check_same_thread=False, timeout=30
-            )
-            for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
-                self._database.execute(f"PRAGMA {pragma}")
-            self._database.executescript(TABLES)
-        except (OSError, sqlite3.Error) as error:
+        except OSError as error:
             raise StoreError(f"The store in {self.folder} cannot be opened: {error}.") from error
-        version = self._database.execute("PRAGMA user_version").fetchone()[0]
-        if version > SCHEMA:
-            raise StoreError(
-                f"The store in {self.folder} was made by a newer version; update, or choose another folder."
-            )
-        self._database.execute(f"PRAGMA user_version = {SCHEMA}")
+        self._database = open_database(self.folder)
 
     def close(self) -> None:
         """Close the database; everything acknowledged is on disk already."""
@@ -135,7 +99,7 @@ class Store:
         """The documents of a workspace, the last changed first."""
         with self._lock:
             rows = self._database.execute(f"{ENTRIES} WHERE d.workspace = ? ORDER BY d.changed DESC", (workspace,))
-            return [entry_of(row) for row in rows]
+            return [self._counted(entry_of(row)) for row in rows.fetchall()]
 
     def entry(self, id: str, workspace: str | None = None) -> Entry:
         """One document of the list. Raises StoreError; with a workspace also where it belongs to another."""
@@ -190,7 +154,14 @@ class Store:
     # Edits.
 
     def edit(
-        self, id: str, revision: int, edit: Callable[[Document], Document], label: str, *, reviewer: str = ""
+        self,
+        id: str,
+        revision: int,
+        edit: Callable[[Document], Document],
+        label: str,
+        *,
+        reviewer: str = "",
+        ticket: str = "",
     ) -> Entry:
         """Change a document; what was undone before can then no longer be redone.
 
@@ -198,6 +169,7 @@ class Store:
             revision: that the edit was made for.
             edit: from the document to the next one.
             label: what it does, for "Undo …".
+            ticket: a name of this one edit, kept in the log: whoever got no answer can ask whether it was made.
         Raises:
             ConflictError: the document has another revision by now. DocumentError: the edit is refused.
         """
@@ -209,22 +181,33 @@ class Store:
                 return self.entry(id)
             database.execute("DELETE FROM history WHERE document = ? AND place >= ?", (id, done))
             database.execute("INSERT INTO history VALUES (?, ?, ?)", (id, done, revision + 1))
-            self._write(id, revision + 1, "edit", change, after, done + 1, reviewer)
+            self._write(id, revision + 1, "edit", change, after, done + 1, reviewer, ticket)
         self._remember(id, revision + 1, after)
         return self.entry(id)
 
-    def undo(self, id: str, revision: int, *, reviewer: str = "") -> Entry:
+    def undo(self, id: str, revision: int, *, reviewer: str = "", ticket: str = "") -> Entry:
         """Take the last edit back. Raises ConflictError, or StoreError where there is none."""
-        return self._step(id, revision, "undo", reviewer)
+        return self._step(id, revision, "undo", reviewer, ticket)
 
-    def redo(self, id: str, revision: int, *, reviewer: str = "") -> Entry:
+    def redo(self, id: str, revision: int, *, reviewer: str = "", ticket: str = "") -> Entry:
         """Do again what was undone last. Raises ConflictError, or StoreError where there is nothing."""
-        return self._step(id, revision, "redo", reviewer)
+        return self._step(id, revision, "redo", reviewer, ticket)
 
-    def restore(self, id: str, revision: int, version: int, *, reviewer: str = "") -> Entry:
-        """Go back to an earlier version, as an edit that can be undone."""
-        earlier = self.version(id, version)
-        return self.edit(id, revision, lambda _: earlier, f"return to version {version}", reviewer=reviewer)
+    def restore(self, id: str, revision: int, version: int, *, reviewer: str = "", ticket: str = "") -> Entry:
+        """Go back to what an earlier version says, as an edit that can be undone.
+
+        Ids that were given out since are not given out again.
+        """
+        earlier, label = self.version(id, version), f"return to version {version}"
+        return self.edit(id, revision, lambda now: _as_it_was(earlier, now), label, reviewer=reviewer, ticket=ticket)
+
+    def was_made(self, id: str, revision: int, ticket: str) -> bool:
+        """Whether the edit with this ticket is the one that led from a revision to the next; also after a restart."""
+        with self._lock:
+            row = self._database.execute(
+                "SELECT ticket FROM log WHERE document = ? AND revision = ?", (id, revision + 1)
+            ).fetchone()
+        return bool(ticket) and row is not None and row[0] == ticket
 
     def rename(self, id: str, name: str) -> Entry:
         """Call a document something else."""
@@ -292,6 +275,17 @@ class Store:
                     raise StoreError(f"The store cannot be written: {error}.") from error
                 raise
 
+    def _counted(self, entry: Entry) -> Entry:
+        """The entry with all its counts, also where an older version has made it."""
+        if entry.doubts is not None:
+            return entry
+        try:
+            summary = summary_of(self._at(entry.id, entry.revision))
+        except AsrError:  # it says so when it is opened; the list is there all the same
+            return entry
+        self._database.execute("UPDATE documents SET summary = ? WHERE id = ?", (summary, entry.id))
+        return self.entry(entry.id)
+
     def _current(self, id: str, revision: int) -> tuple[Document, int]:
         """The document, where it has that revision, and how many edits of its history stand."""
         document, now = self.load(id)
@@ -300,7 +294,7 @@ class Store:
         done = self._database.execute("SELECT done FROM documents WHERE id = ?", (id,)).fetchone()[0]
         return document, done
 
-    def _step(self, id: str, revision: int, kind: str, reviewer: str) -> Entry:
+    def _step(self, id: str, revision: int, kind: str, reviewer: str, ticket: str) -> Entry:
         with self._transaction() as database:
             before, done = self._current(id, revision)
             place = done - 1 if kind == "undo" else done
@@ -314,16 +308,26 @@ class Store:
             change = Change.from_plain(json.loads(row[0]))
             change = change.inverse() if kind == "undo" else change
             after = change.apply(before)
-            self._write(id, revision + 1, kind, change, after, done + (1 if kind == "redo" else -1), reviewer)
+            self._write(id, revision + 1, kind, change, after, done + (1 if kind == "redo" else -1), reviewer, ticket)
         self._remember(id, revision + 1, after)
         return self.entry(id)
 
     def _write(
-        self, id: str, revision: int, kind: str, change: Change, after: Document, done: int, reviewer: str
+        self,
+        id: str,
+        revision: int,
+        kind: str,
+        change: Change,
+        after: Document,
+        done: int,
+        reviewer: str,
+        ticket: str,
     ) -> None:
         now, text = self._clock(), json.dumps(change.to_plain(), ensure_ascii=False, allow_nan=False)
         self._database.execute(
-            "INSERT INTO log VALUES (?, ?, ?, ?, ?, ?, ?)", (id, revision, kind, change.label, text, now, reviewer)
+            "INSERT INTO log (document, revision, kind, label, change, at, reviewer, ticket) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (id, revision, kind, change.label, text, now, reviewer, ticket),
         )
         self._database.execute(
             "UPDATE documents SET state = ?, revision = ?, done = ?, summary = ?, changed = ? WHERE id = ?",
@@ -389,3 +393,8 @@ def _written(document: Document) -> str:
     out = io.StringIO()
     formats.write(document, out, format="json")
     return out.getvalue()
+
+
+def _as_it_was(earlier: Document, now: Document) -> Document:
+    """An earlier version of a document, in which new segments go on to get ids that none has had."""
+    return replace(earlier, next_id=max(earlier.next_id, now.next_id))

@@ -58,7 +58,7 @@ def load(services: Services, id: str) -> Document:
 
 def edit(services: Services, id: str, op: dict[str, Any], ticket: Any = None, revision: Any = None) -> dict[str, Any]:
     now = services.annotations.store.load(id)[1] if revision is None else revision
-    return desk.edit(services, desk.Tickets(), "", id, now, op, ticket)
+    return desk.edit(services, "", id, now, op, ticket)
 
 
 def words(services: Services, id: str) -> list[Any]:
@@ -156,11 +156,19 @@ def test_a_second_window_cannot_overwrite(services: Services, id: str) -> None:
 
 
 def test_an_edit_that_is_sent_again_is_made_once(services: Services, id: str) -> None:
-    tickets, word = desk.Tickets(), words(services, id)[0]
+    word = words(services, id)[0]
     op = {"op": "split", "id": word.id, "time": (word.start + word.end) / 2}
-    made = desk.edit(services, tickets, "", id, 0, op, "ticket-of-this-page")
-    assert desk.edit(services, tickets, "", id, 0, op, "ticket-of-this-page") == {"again": made["head"]["revision"]}
-    assert desk.look(services, "", id) == {"revision": 1}
+    made = desk.edit(services, "", id, 0, op, "ticket-of-this-page")
+    again = {"again": made["head"]["revision"]}
+    assert desk.edit(services, "", id, 0, op, "ticket-of-this-page") == again
+    # Another window has gone on, and the server was started anew: the page without an answer is told the same.
+    edit(services, id, {"op": "undo"}, "ticket-of-another")
+    restarted = Services.start(services.settings)
+    assert desk.edit(restarted, "", id, 0, op, "ticket-of-this-page") == again
+    for other in ("ticket-of-nobody", "", None):
+        with pytest.raises(ConflictError):
+            desk.edit(restarted, "", id, 0, op, other)
+    assert desk.look(services, "", id) == {"revision": 2}
 
 
 def test_new_words_get_times_by_an_alignment(services: Services, id: str) -> None:
@@ -248,7 +256,7 @@ def test_strangers_see_only_their_own_documents(tmp_path: Path, heard) -> None:
         lambda: desk.look(services, theirs, made),
         lambda: desk.delete(services, theirs, made),
         lambda: desk.history(services, theirs, made),
-        lambda: desk.edit(services, desk.Tickets(), theirs, made, 0, {"op": "undo"}, None),
+        lambda: desk.edit(services, theirs, made, 0, {"op": "undo"}, None),
         lambda: export(services, theirs, made, "json"),
         lambda: report_of(services, theirs, made),
     ):

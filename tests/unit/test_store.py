@@ -9,12 +9,13 @@ import signal
 import sqlite3
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from asr_core import StoreError, formats
-from asr_core.annotation import Document, edits
+from asr_core.annotation import Audio, Document, Segment, Tier, edits
 from asr_core.annotation.entries import ConflictError, Limits
 from asr_core.annotation.store import Store
 from tests.conftest import SAMPLES
@@ -91,7 +92,11 @@ def test_any_version_comes_back_across_snapshots(store: Store) -> None:
     for i in (0, 1, 99, 100, 101, 229):
         assert written(store.version(entry.id, i)) == versions[i]
     entry = store.restore(entry.id, 230, 5)
-    assert written(store.load(entry.id)[0]) == versions[5] and entry.undo == "return to version 5"
+    made, before = store.load(entry.id)[0], store.version(entry.id, 230)
+    # The content of that version, with the ids that were given out since still given out.
+    assert made.next_id == before.next_id > store.version(entry.id, 5).next_id
+    assert written(replace(made, next_id=store.version(entry.id, 5).next_id)) == versions[5]
+    assert entry.undo == "return to version 5"
     assert store.undo(entry.id, 231).revision == 232
     assert store.load(entry.id)[0].segment(1).text == "word229"
     with pytest.raises(StoreError, match="revisions 0 to"):
@@ -157,6 +162,36 @@ def test_what_cannot_be_opened_is_said(tmp_path: Path) -> None:
         Store(tmp_path / "newer")
 
 
+def test_a_list_counts_what_is_below_any_threshold(store: Store) -> None:
+    sure = (0.29, 0.3, 0.57, 0.58, 0.5999999, 0.6, 1.0, None)
+    words = tuple(Segment(i, "x", i, i + 1, confidence) for i, confidence in enumerate(sure))
+    doubted = Document(Audio(duration=9), (Tier("words", "words", words),))
+    for kind in ("words", "sentences"):
+        made = replace(doubted, tiers=(Tier(kind, kind, words),))
+        doubts = store.add(made, name="a").doubts
+        for hundredth in range(101):
+            below = sum(one is not None and one < hundredth / 100 for one in sure)
+            assert sum(count for at, count in doubts if at < hundredth) == below, hundredth
+    entry = store.edit(store.add(doubted, name="b").id, 0, lambda made: edits.accept(made, [0, 3]), "x")
+    assert entry.below == 3 and [at for at, _ in entry.doubts] == [30, 57, 59, 60, 100]
+
+
+def test_a_store_of_the_first_version_is_brought_up_to_date(store: Store) -> None:
+    entry = store.add(document(), name="a")
+    store.edit(entry.id, 0, say("party"), "x")
+    kept = store.entry(entry.id)
+    store.close()
+    with sqlite3.connect(store.folder / "documents.sqlite") as database:
+        database.execute("ALTER TABLE log DROP COLUMN ticket")
+        database.execute("UPDATE documents SET summary = json_remove(summary, '$.doubts')")
+        database.execute("PRAGMA user_version = 1")
+    database.close()
+    again = Store(store.folder)
+    assert again.entry(entry.id).doubts is None and again.entries() == [kept]
+    again.undo(entry.id, 1, ticket="a-ticket")
+    assert again.was_made(entry.id, 1, "a-ticket") and not again.was_made(entry.id, 0, "")
+
+
 def test_many_threads_edit_one_document(store: Store) -> None:
     entry = store.add(document(), name="a")
 
@@ -196,7 +231,7 @@ def test_a_kill_at_any_moment_loses_nothing_acknowledged(store: Store) -> None:
     entry = store.add(document(), name="a")
     store.close()
     pick = random.Random(7)
-    for run in range(200):
+    for run in range(80):
         here, there = os.pipe()
         child = os.fork()
         if child == 0:

@@ -163,7 +163,6 @@ import numpy as np
 from asr_core import formats
 from asr_core.audio import write_wav
 from components import annotate_desk
-from components.annotate_desk import Tickets
 from components.services import Services
 from components.settings import Settings
 
@@ -174,7 +173,7 @@ services = Services.start(Settings(data=folder / "data", sync_repository=sys.arg
 cue = b"1\\n00:00:00,200 --> 00:00:00,900\\nhello\\n"
 entry = services.annotations.add("", formats.read(cue, format="srt", audio=audio), "talk.wav", audio)
 op = {"op": "state", "state": "done"}
-annotate_desk.edit(services, Tickets(), "", entry.id, 0, op, "ticket")
+annotate_desk.edit(services, "", entry.id, 0, op, "ticket")
 until = time.monotonic() + 20
 while time.monotonic() < until:
     kept = annotate_desk.list_documents(services, "")["kept"]
