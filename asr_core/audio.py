@@ -97,7 +97,7 @@ def as_packet(packet: Any, sample_rate: Any) -> tuple[np.ndarray, int]:
         samples = _channels_last(packet)
     except ValueError as error:
         raise AudioError("The samples are ragged; give numbers in one row for each channel.") from error
-    return (_one_channel(samples, None, "The packet") if len(samples) else np.zeros(0, np.float32)), rate
+    return (one_channel(samples, None, "The packet") if len(samples) else np.zeros(0, np.float32)), rate
 
 
 def probe(source: Any) -> AudioInfo:
@@ -150,14 +150,15 @@ def _write_pcm(file: BinaryIO, samples: np.ndarray, sample_rate: int) -> None:
 
 def _to_rate(blocks: Iterable[np.ndarray], rate: int, wanted: int, channel: int | None, name: str) -> np.ndarray:
     """Mix or pick channels and resample block by block, so that long stereo files are never held whole."""
-    mono = (_one_channel(block, channel, name) for block in blocks)
+    mono = (one_channel(block, channel, name) for block in blocks)
     pieces = list(mono if rate == wanted else _resampled(mono, rate, wanted))
     if len(pieces) == 1:
         return pieces[0]
     return np.concatenate(pieces) if pieces else np.zeros(0, np.float32)
 
 
-def _one_channel(block: np.ndarray, channel: int | None, name: str) -> np.ndarray:
+def one_channel(block: np.ndarray, channel: int | None, name: str) -> np.ndarray:
+    """(n,) of a block of (n, channels): one channel, or (None) the mean of all. Raises AudioError."""
     if not _is_finite(block):
         raise AudioError(f"{name} holds NaN or infinite samples; export it again with plain numbers.")
     count = block.shape[1]
@@ -203,15 +204,18 @@ def _channels_last(array: Any) -> np.ndarray:
 
 
 def _limited(blocks: Iterable[np.ndarray], rate: int, max_seconds: float | None, name: str) -> Iterator[np.ndarray]:
-    """The same blocks, until they are longer than allowed."""
+    """The same blocks, until they are longer than allowed: then AudioError."""
     read = 0
     for block in blocks:
         read += len(block)
         if max_seconds is not None and read > max_seconds * rate:
-            raise AudioError(
-                f"{name} is longer than {max_seconds / 60:g} minutes, the most that is taken here; cut it into parts."
-            )
+            raise AudioError(too_long(name, max_seconds))
         yield block
+
+
+def too_long(name: str, max_seconds: float) -> str:
+    """A sentence for a person."""
+    return f"{name} is longer than {max_seconds / 60:g} minutes, the most that is taken here; cut it into parts."
 
 
 def _checked_rate(rate: Any) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +23,8 @@ BLOCK = 1 << 18
 READ = 1 << 11
 #: Chunks of a WAV that are looked through for its samples; a file made to be slow may hold millions.
 MAX_CHUNKS = 1000
+#: What is decoded with a memory of what came before: after a jump the first sound is not what it would be.
+REMEMBERING = ("MPEG_LAYER_III", "MPEG_LAYER_II", "MPEG_LAYER_I", "OPUS")
 #: Seconds by which a file may be shorter than it says before it counts as cut off.
 SHORT = 0.2
 #: Containers that FFmpeg may open: none that can name other files (playlists, image sequences, concatenations).
@@ -35,7 +37,13 @@ class AudioWarning(UserWarning):
 
 @dataclass
 class Decoded:
-    """An open file. `blocks` yields (n, channels) float32; `ended_early` is right once they are all read."""
+    """An open file.
+
+    Args:
+        blocks: yields (n, channels) float32.
+        ended_early: right once all blocks are read.
+        seek: lets the next block begin at a frame; None where the format can only be read from its start.
+    """
 
     name: str
     sample_rate: int
@@ -44,6 +52,7 @@ class Decoded:
     format: str
     blocks: Iterator[np.ndarray]
     ended_early: bool = False
+    seek: Callable[[int], None] | None = None
 
 
 class _Sequential(soundfile.SoundFile):
@@ -113,16 +122,24 @@ def _with_sndfile(name: str, file: BinaryIO, sound: soundfile.SoundFile) -> Deco
         ended_early=_is_cut_off(file, sound.format),
     )
 
+    at = 0  # frame that the next block begins with
+
     def blocks() -> Iterator[np.ndarray]:
-        read = 0
+        nonlocal at
         while len(block := _read_block(sound, decoded)):
-            read += len(block)
+            at += len(block)
             yield block
-        if read == 0 and decoded.ended_early:
+        if at == 0 and decoded.ended_early:
             raise AudioError(f"{name} cannot be decoded; convert it, or choose another file.")
-        decoded.ended_early |= declared - read > SHORT * sound.samplerate
+        decoded.ended_early |= declared - at > SHORT * sound.samplerate
+
+    def seek(frame: int) -> None:
+        nonlocal at
+        at = sound.seek(min(frame, declared))
 
     decoded.blocks = blocks()
+    if declared and sound.subtype not in REMEMBERING:
+        decoded.seek = seek
     return decoded
 
 

@@ -17,7 +17,8 @@ from asr_core.annotation.document import Audio
 from asr_core.annotation.exporting import export_zip
 from asr_core.annotation.gathering import Found, cut, gather, said
 from asr_core.annotation.unpacking import ArchiveLimits, unpack
-from asr_core.errors import StoreError
+from asr_core.audio_pieces import Pieces
+from asr_core.errors import FormatError, StoreError
 from components import wording
 from components.annotate_desk import allowed_model
 from components.annotate_work import IMPORTS, Made, Work, uploaded
@@ -94,35 +95,51 @@ def _put(path: Path, folder: Path, name: str) -> None:
 
 def _import(services: Services, workspace: str, model: str, folder: Path, job: Job, made: Made) -> dict[str, Any]:
     is_hosted = services.settings.mode == "hosted"
-    limits = ArchiveLimits(total_bytes=STRANGERS) if is_hosted else ArchiveLimits()
+    problems = _unpack_all(folder, STRANGERS if is_hosted else ArchiveLimits().total_bytes, made)
+    gathered = gather([folder], within=folder if is_hosted else None)
+    recordings, ids = gathered.recordings, []
+    problems += gathered.problems
+    if not recordings and not problems:
+        raise StoreError("There is no recording among these files. Choose audio files, a folder of them, or a .zip.")
+    with Pieces() as pieces:
+        for i, found in enumerate(recordings):
+            if job.cancelled.is_set():
+                break
+            made.say(f"Recording {i + 1} of {len(recordings)}: {found.name}", i / len(recordings))
+            try:
+                with _piece(found, folder, pieces, services.settings.max_minutes * 60) as audio:
+                    ids.append(_take(services, workspace, model, found, audio, job))
+                made.count = len(ids)
+            except asr_core.Cancelled:
+                break
+            except asr_core.AsrError as error:
+                problems.append(f"{found.name}: {error}" if found.name not in str(error) else str(error))
+    more = [f"and {len(problems) - TOLD} more"] if len(problems) > TOLD else []
+    return {"ids": ids, "problems": [*problems[:TOLD], *more], "of": len(recordings)}
+
+
+def _unpack_all(folder: Path, most: int, made: Made) -> list[str]:
+    """Take the archives of an import apart, to `most` bytes in all at most; a sentence for each that is not whole."""
+    problems = []
     for archive in [path for path in folder.rglob("*") if path.suffix.lower() == ".zip"]:
         made.say("Unpacking", None)
-        unpack(archive, archive.with_suffix(""), limits)
-        archive.unlink()
-    gathered = gather([folder], within=folder if is_hosted else None)
-    problems, ids = list(gathered.problems), []
-    if not gathered.recordings and not problems:
-        raise StoreError("There is no recording among these files. Choose audio files, a folder of them, or a .zip.")
-    for i, found in enumerate(gathered.recordings):
-        if job.cancelled.is_set():
-            break
-        made.say(f"Recording {i + 1} of {len(gathered.recordings)}: {found.name}", i / len(gathered.recordings))
+        # A folder of its own: one of the archive's name may have come up too.
+        inside = archive.with_name(f"{archive.stem}-{secrets.token_hex(4)}")
         try:
-            with _piece(found, folder) as audio:
-                ids.append(_take(services, workspace, model, found, audio, job))
-            made.count = len(ids)
-        except asr_core.Cancelled:
-            break
-        except asr_core.AsrError as error:
-            problems.append(f"{found.name}: {error}" if found.name not in str(error) else str(error))
-    more = [f"and {len(problems) - TOLD} more"] if len(problems) > TOLD else []
-    return {"ids": ids, "problems": [*problems[:TOLD], *more], "of": len(gathered.recordings)}
+            unpack(archive, inside, ArchiveLimits(total_bytes=most))
+        except FormatError as error:
+            problems.append(str(error))
+            shutil.rmtree(inside, ignore_errors=True)
+        else:
+            most -= sum(path.stat().st_size for path in inside.rglob("*") if path.is_file())
+        archive.unlink()
+    return problems
 
 
 @contextmanager
-def _piece(found: Found, folder: Path) -> Iterator[Path]:
+def _piece(found: Found, folder: Path, pieces: Pieces, limit: float) -> Iterator[Path]:
     """The recording, or the part of it that is meant, which is there for as long as it is needed."""
-    path = cut(found, folder)
+    path = cut(found, folder, pieces, max_seconds=limit)
     try:
         yield path
     finally:

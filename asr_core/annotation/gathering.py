@@ -10,13 +10,15 @@ import json
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from asr_core import formats
 from asr_core.annotation.document import Audio, Document
-from asr_core.audio import probe, read_audio, write_wav
+from asr_core.audio import write_wav
+from asr_core.audio_pieces import Pieces
 from asr_core.errors import AudioError, FormatError
 from asr_core.formats import hf, jsonl, nemo
 from asr_core.formats.source import bytes_of, text_of
@@ -93,17 +95,21 @@ def gather(paths: Sequence[str | os.PathLike[str]], *, within: str | os.PathLike
     return Gathered(tuple(recordings), tuple(problems))
 
 
-def cut(found: Found, folder: str | os.PathLike[str]) -> Path:
+def cut(
+    found: Found, folder: str | os.PathLike[str], pieces: Pieces | None = None, *, max_seconds: float | None = None
+) -> Path:
     """The recording of a piece as a WAV file of its own, at its own rate, one channel; a whole file as it is.
 
-    Raises AudioError where the file cannot be read or is over before the piece begins.
+    Args:
+        pieces: reads several of one file, in the order in which `gather` gives them, with one decoding at most.
+        max_seconds: longest piece that is taken.
+    Raises:
+        AudioError: the file cannot be read, is over before the piece begins, or the piece is too long.
     """
     if not found.is_piece:
         return found.audio
-    rate = probe(found.audio).sample_rate
-    last = None if found.seconds is None else found.start + found.seconds
-    samples = read_audio(found.audio, sample_rate=rate, max_seconds=None)
-    samples = samples[round(found.start * rate) : None if last is None else round(last * rate)]
+    with nullcontext(pieces) if pieces is not None else Pieces() as reader:
+        samples, rate = reader.read(found.audio, found.start, found.seconds, max_seconds=max_seconds)
     if not len(samples):
         raise AudioError(f"{found.audio.name!r} is over before {found.start:g} s, where the piece begins.")
     target = Path(folder) / f"{found.audio.stem[:80]}-{round(1000 * found.start)}.wav"

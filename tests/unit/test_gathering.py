@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import zipfile
 from pathlib import Path
 
+import av
 import numpy as np
 import praatio.textgrid
 import pytest
 import soundfile
 
 import asr_core
-from asr_core import formats
+from asr_core import audio_files, formats
 from asr_core.annotation import Audio, Document, Store
 from asr_core.annotation.exporting import LISTS, SUFFIXES, export_zip, safe_stem
-from asr_core.annotation.gathering import cut, gather, said
+from asr_core.annotation.gathering import Found, cut, gather, said
 from asr_core.annotation.unpacking import ArchiveLimits, unpack
+from asr_core.audio_pieces import Pieces
 from asr_core.errors import AudioError, FormatError, StoreError
 
 SRT = "1\n00:00:00,200 --> 00:00:00,900\nhello there\n"
@@ -104,6 +107,77 @@ def test_a_piece_behind_the_end_is_refused(tmp_path):
     (found,) = gather([tmp_path]).recordings
     with pytest.raises(AudioError, match="over before 5 s"):
         cut(found, tmp_path)
+
+
+@pytest.fixture
+def bytes_read(monkeypatch):
+    """How many bytes of recordings have been read, and how often one was opened."""
+    count = {"bytes": 0, "opened": 0}
+
+    class Counting(io.FileIO):
+        def readinto(self, buffer):
+            read = super().readinto(buffer)
+            count["bytes"] += read or 0
+            return read
+
+    def opened(source):
+        count["opened"] += 1
+        return Path(source).name, io.BufferedReader(Counting(source), 4096)
+
+    monkeypatch.setattr(audio_files, "_binary", opened)
+    return count
+
+
+@pytest.mark.parametrize(
+    ("form", "jumps"), [("wav", True), ("flac", True), ("ogg", True), ("mp3", False), ("m4a", False)]
+)
+def test_pieces_of_a_long_recording_cost_no_more_than_one_reading(tmp_path, bytes_read, form, jumps):
+    rng, rate = np.random.default_rng(0), 16_000
+    seconds = 20 if form == "m4a" else 48
+    noise = rng.normal(scale=0.1, size=seconds * rate).astype(np.float32)
+    audio = tmp_path / f"long.{form}"
+    if form == "m4a":
+        encoded(audio, noise, rate)
+    else:
+        soundfile.write(audio, noise, rate)
+    whole, size = asr_core.read_audio(audio, sample_rate=rate), audio.stat().st_size
+    starts = [round(seconds * share, 3) for share in (0.01, 0.2, 0.2005, 0.4, 0.41, 0.9, 0.95)]
+    bytes_read.update(bytes=0, opened=0)
+    with Pieces() as pieces:
+        for start in starts:
+            found = Found(audio, audio.name, start=start, seconds=0.5)
+            piece, _ = soundfile.read(cut(found, tmp_path, pieces), dtype="float32")
+            wanted = whole[round(start * rate) :][: rate // 2]
+            assert len(piece) == len(wanted) and np.abs(piece - wanted).max() < 1e-4
+    assert bytes_read["opened"] == 1 and bytes_read["bytes"] < 1.2 * size + 200_000
+    # One piece near the end alone: what lies before is jumped over, where the format allows it.
+    bytes_read.update(bytes=0, opened=0)
+    cut(Found(audio, audio.name, start=0.9 * seconds, seconds=0.5), tmp_path)
+    tail = 1 << 17 if form == "ogg" else 0  # where it is looked whether the file is whole
+    assert (bytes_read["bytes"] - tail < 0.5 * size) == jumps
+    # A step back begins anew, and gives the same.
+    with Pieces() as pieces:
+        later = pieces.read(audio, 0.5 * seconds, 0.5)[0]
+        assert np.array_equal(pieces.read(audio, 0.3 * seconds, 0.5)[0], pieces.read(audio, 0.3 * seconds, 0.5)[0])
+        assert np.array_equal(later, pieces.read(audio, 0.5 * seconds, 0.5)[0])
+
+
+def encoded(path: Path, samples: np.ndarray, rate: int) -> None:
+    """AAC, which libsndfile does not know."""
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("aac", rate=rate, layout="mono")
+        frame = av.AudioFrame.from_ndarray(samples[None], format="fltp", layout="mono")
+        frame.sample_rate = rate
+        for packet in (*stream.encode(frame), *stream.encode(None)):
+            container.mux(packet)
+
+
+def test_a_piece_is_no_longer_than_what_is_taken(tmp_path):
+    audio = sound(tmp_path / "a.wav", 3.0)
+    for seconds in (None, 2.5, 1e12):
+        with pytest.raises(AudioError, match="longer than"):
+            cut(Found(audio, "a", start=0.1, seconds=seconds), tmp_path, max_seconds=2.0)
+    assert cut(Found(audio, "a", start=0.1, seconds=2.0), tmp_path, max_seconds=2.0).is_file()
 
 
 @pytest.mark.parametrize("name", ["../secret.wav", "{outside}/secret.wav", "link.wav", "nul\0.wav"])
