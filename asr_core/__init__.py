@@ -24,7 +24,7 @@ from asr_core.errors import (
     ModelError,
     StoreError,
 )
-from asr_core.inspection import FrameScores
+from asr_core.frame_scores import FrameScores
 from asr_core.loading import Runtime, load_model, runtime
 from asr_core.longform import Chunking
 from asr_core.metrics import BoundaryReport, ErrorRate, boundary_errors, character_error_rate, word_error_rate

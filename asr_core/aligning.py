@@ -6,10 +6,10 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from asr_core import transcribing
 from asr_core.alignment import Hypothesis, Transcript, Word
 from asr_core.batching import Recording
 from asr_core.decoding.options import Confidence, Greedy
@@ -18,9 +18,7 @@ from asr_core.longform import Chunking, Window, join, windows
 from asr_core.metrics import align_words
 from asr_core.progress import OnProgress, Progress
 from asr_core.segmentation import Segmentation
-
-if TYPE_CHECKING:
-    from asr_core.recognizer import Recognizer
+from asr_core.stages import Stages
 
 #: Seconds that are aligned in one piece, at most, where anchors allow.
 PIECE = 30.0
@@ -38,7 +36,7 @@ class Piece:
 
 
 def align(
-    recognizer: Recognizer,
+    stages: Stages,
     recording: Recording,
     text: str,
     head: str,
@@ -53,21 +51,21 @@ def align(
         DecodingError: a part of the text has more tokens than its audio can hold.
         Cancelled: with the parts that were done.
     """
-    rate, grid, samples = recognizer.info.sample_rate, recognizer.frame_samples, recording.samples
+    rate, grid, samples = stages.info.sample_rate, stages.frame_samples, recording.samples
     duration = len(samples) / rate
     parts = [Piece(text, 0.0, duration)]
     if duration > 2 * PIECE:
-        heard = recognizer.transcribe(samples, sample_rate=rate, on_progress=on_progress, cancel=cancel)
+        [heard] = transcribing.batch(stages, [recording], Greedy(), Segmentation(), on_progress, cancel)
         parts = pieces(text, heard.words, duration)
     edges = [round(part.start * rate) // grid * grid for part in parts] + [len(samples)]
     spans: list[Window] = []
     found: list[Hypothesis] = []
 
     def result() -> Transcript:
-        whole = join(found, spans, recognizer.vocabulary, grid, rate)
-        made = recognizer.transcript([whole], duration=duration, segmentation=segmentation, confidence=confidence)
+        whole = join(found, spans, stages.vocabulary, grid, rate)
+        made = stages.transcript([whole], duration=duration, segmentation=segmentation, confidence=confidence)
         said = recording.warnings
-        if unknown := recognizer.tokenizer.unknown_characters(text):
+        if unknown := stages.tokenizer.unknown_characters(text):
             said += (f"The model cannot write {' '.join(unknown)}; that part of the text has no tokens of its own.",)
         cuts = tuple(span.first / rate for span in spans[1:])
         return replace(made, decoding=Greedy(head=head, confidence=confidence), warnings=said, cuts=cuts)
@@ -77,24 +75,24 @@ def align(
             raise Cancelled(result())
         if on_progress is not None:
             on_progress(Progress(start / rate, duration, "align"))
-        encoded = encoded_whole(recognizer, samples[start:end])
-        found.append(recognizer.force(encoded, recognizer.tokenizer.encode(part.text), head, confidence))
+        encoded = encoded_whole(stages, samples[start:end])
+        found.append(stages.force(encoded, stages.tokenizer.encode(part.text), head, confidence))
         spans.append(Window(start, end, start, end))
     if on_progress is not None:
         on_progress(Progress(duration, duration, "align"))
     return result()
 
 
-def encoded_whole(recognizer: Recognizer, samples: np.ndarray) -> np.ndarray:
+def encoded_whole(stages: Stages, samples: np.ndarray) -> np.ndarray:
     """(1, frames, width): the encoder's output of a piece of any length, heard in windows where it is long."""
-    rate, grid = recognizer.info.sample_rate, recognizer.frame_samples
+    rate, grid = stages.info.sample_rate, stages.frame_samples
     parts = []
     for window in windows(samples, rate, Chunking(), grid):
-        encoded, lengths = recognizer.encode_audio([samples[window.start : window.end]])
+        encoded, lengths = stages.encode_audio([samples[window.start : window.end]])
         first = (window.first - window.start) // grid
         last = lengths[0] if window.last == window.end else (window.last - window.start) // grid
         parts.append(encoded[:, first:last])
-    return np.concatenate(parts, axis=1) if parts else recognizer.encode_audio([samples])[0]
+    return np.concatenate(parts, axis=1) if parts else stages.encode_audio([samples])[0]
 
 
 def pieces(text: str, heard: Sequence[Word], duration: float, length: float = PIECE) -> list[Piece]:

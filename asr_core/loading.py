@@ -107,10 +107,10 @@ def _load(place: Path, source: str, revision: str | None, dtype: str) -> Recogni
         config,
         vocabulary,
         Tokenizer(vocabulary, checkpoint.tokenizer),
-        checkpoint.card,
-        checkpoint.size_bytes,
         model,
         engine(),
+        checkpoint.card,
+        checkpoint.size_bytes,
     )
 
 
@@ -149,7 +149,7 @@ def _load_whisper(place: Path, source: str, revision: str | None, dtype: str, lo
         dtype=dtype,
         device=engine().run(_device),
     )
-    parts = checkpoint.config, tokenizer.vocabulary, tokenizer, checkpoint.card, checkpoint.size_bytes, model, engine()
+    parts = checkpoint.config, tokenizer.vocabulary, tokenizer, model, engine(), checkpoint.card, checkpoint.size_bytes
     return WhisperRecognizer(info, *parts)
 
 

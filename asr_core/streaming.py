@@ -12,7 +12,7 @@ import threading
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -25,9 +25,7 @@ from asr_core.errors import DecodingError
 from asr_core.live_transcript import LiveTranscript
 from asr_core.running_audio import RunningFeatures, RunningSamples
 from asr_core.segmentation import Segmentation
-
-if TYPE_CHECKING:
-    from asr_core.recognizer import Recognizer
+from asr_core.stages import Stages
 
 
 @dataclass(frozen=True)
@@ -76,7 +74,7 @@ class StreamUpdate:
 
 
 def open_stream(
-    recognizer: Recognizer,
+    stages: Stages,
     decoding: Decoding,
     window: StreamWindow,
     lookahead: int | None,
@@ -88,18 +86,18 @@ def open_stream(
     Raises:
         DecodingError: a decoder that cannot go on from a state, or a setting that does not fit the model.
     """
-    head = recognizer.head_of(decoding)
+    head = stages.head_of(decoding)
     if not isinstance(decoding, Greedy):
         name = type(decoding).__name__
         raise DecodingError(f"A stream is decoded by Greedy, not {name}; transcribe with that afterwards.")
     if head == "ctc" and decoding.fusion is not None:
         raise DecodingError("A stream of a CTC head is decoded without fusion; use the transducer, or no fusion.")
-    encoder, name = recognizer.config.encoder, recognizer.info.name
+    encoder, name = stages.config.encoder, stages.info.name
     if lookahead is not None and not encoder.streaming:
         raise DecodingError(f"{name} hears whole windows, so lookahead does not apply; leave it at None.")
     if pause is not None and not (isinstance(pause, int | float) and math.isfinite(pause) and pause > 0):
         raise DecodingError(f"pause is a number of seconds above 0, or None, not {pause!r}.")
-    settings = recognizer, recognizer.live_decoder(decoding, head), decoding, segmentation, pause
+    settings = stages, stages.live_decoder(decoding, head), decoding, segmentation, pause
     return CacheAwareStream(lookahead, *settings) if encoder.streaming else WindowStream(window, *settings)
 
 
@@ -113,19 +111,19 @@ class Stream(ABC):
 
     def __init__(
         self,
-        recognizer: Recognizer,
+        stages: Stages,
         decoder: Decoder,
         decoding: Greedy,
         segmentation: Segmentation,
         pause: float | None,
     ) -> None:
-        self._recognizer, self._decoder, self._decoding = recognizer, decoder, decoding
-        self._stride, self._frame = recognizer.config.encoder.subsampling, recognizer.config.frame_seconds
+        self._stages, self._decoder, self._decoding = stages, decoder, decoding
+        self._stride, self._frame = stages.config.encoder.subsampling, stages.config.frame_seconds
         self._pause = pause
-        self._samples = RunningSamples(recognizer.config.features.sample_rate)
-        self._features = RunningFeatures(recognizer.config.features)
+        self._samples = RunningSamples(stages.config.features.sample_rate)
+        self._features = RunningFeatures(stages.config.features)
         self._state = decoder.start()
-        self._text = LiveTranscript(recognizer.vocabulary, self._frame, segmentation, decoding.confidence)
+        self._text = LiveTranscript(stages.vocabulary, self._frame, segmentation, decoding.confidence)
         self._draft = Transcript()
         #: Encoder frames that are decoded for good.
         self._decoded = 0
@@ -160,13 +158,12 @@ class Stream(ABC):
             self._text.add(shifted(self._decoder.close(self._state), self._decoded), self._pause)
             self._text.finish(duration)
             self._open = False
-            info = self._recognizer.info
             return replace(
                 self._text.made,
                 duration=duration,
-                model=info.source,
+                model=self._stages.info.source,
                 decoding=self._decoding,
-                language=info.languages[0] if info.languages and len(info.languages) == 1 else None,
+                language=self._stages.only_language,
                 hypothesis=self._text.hypothesis(),
             )
 
@@ -251,18 +248,16 @@ class WindowStream(Stream):
         found, state = self._decoder.advance(encoded, self._state)
         end = self._decoded + len(encoded)
         whole = concatenated(shifted(found, self._decoded), shifted(self._decoder.close(state), end))
-        self._draft = self._recognizer.transcript(
-            [whole], duration=end * self._frame, confidence=self._decoding.confidence
-        )
+        self._draft = self._stages.transcript([whole], duration=end * self._frame, confidence=self._decoding.confidence)
         self._drafted = seen
 
     def _encoded(self, seen: int) -> tuple[np.ndarray, int]:
         """(frames, width) of the window up to the encoder frame `seen`, and the frame it begins with."""
         start = max(0, self._decoded - self._left)
         raw = self._features.frames(start * self._stride, seen * self._stride)
-        config = self._recognizer.config.features
+        config = self._stages.config.features
         features, lengths = front_end.batch([front_end.from_raw(raw, config)], config)
-        encoded, lengths = self._recognizer.encode(features, lengths, priority=Priority.LIVE)
+        encoded, lengths = self._stages.encode(features, lengths, priority=Priority.LIVE)
         return encoded[0, : lengths[0]], start
 
 
@@ -276,8 +271,8 @@ class CacheAwareStream(Stream):
 
     def __init__(self, lookahead: int | None, *rest: Any) -> None:
         super().__init__(*rest)
-        _, right = self._recognizer.config.encoder.context(lookahead)
-        self._cache = self._recognizer.begin_steps(lookahead)
+        _, right = self._stages.config.encoder.context(lookahead)
+        self._cache = self._stages.begin_steps(lookahead)
         self._first, self._size = 1 + self._stride * right, self._stride * (1 + right)
         self._history = self._stride + 1
         #: Mel frames that are encoded.
@@ -295,8 +290,8 @@ class CacheAwareStream(Stream):
     def _advance(self, end: int) -> None:
         history = min(self._history, self._heard)
         raw = self._features.frames(self._heard - history, end)
-        features = front_end.from_raw(raw, self._recognizer.config.features)
+        features = front_end.from_raw(raw, self._stages.config.features)
         drop = min(self._decoded, 1 + (self._history - 1) // self._stride)
-        encoded, self._cache = self._recognizer.encode_step(features, drop, self._cache)
+        encoded, self._cache = self._stages.encode_step(features, drop, self._cache)
         self._heard = end
         self._decode(encoded)

@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from asr_core.alignment import Hypothesis, Transcript
 from asr_core.batching import Recording, Work
@@ -15,9 +14,7 @@ from asr_core.errors import Cancelled
 from asr_core.longform import join
 from asr_core.progress import OnProgress, Progress
 from asr_core.segmentation import Segmentation
-
-if TYPE_CHECKING:
-    from asr_core.recognizer import Recognizer
+from asr_core.stages import Stages
 
 #: Seconds of padded audio that go through the encoder together; small on a CPU, where a batch gains little and a
 #: cancelled job should stop soon.
@@ -25,28 +22,28 @@ BATCH_SECONDS = {"CPU": 30.0, "Metal": 240.0}
 
 
 def batch(
-    recognizer: Recognizer,
+    stages: Stages,
     recordings: Sequence[Recording],
     decoding: Decoding,
     segmentation: Segmentation,
     on_progress: OnProgress | None,
     cancel: threading.Event | None,
-    resume: Cancelled | None,
+    resume: Cancelled | None = None,
 ) -> list[Transcript]:
     """Several recordings through one decoder; windows of all of them share the encoder's batches.
 
     Raises:
         Cancelled: with what was heard so far, a list unless there is one recording, and the state to go on from.
     """
-    rate = recognizer.info.sample_rate
-    limit = int(BATCH_SECONDS.get(recognizer.info.device, 30.0) * rate)
+    rate = stages.info.sample_rate
+    limit = int(BATCH_SECONDS.get(stages.info.device, 30.0) * rate)
     work = Work(recordings, list(resume.state) if resume is not None else [])
     started = time.perf_counter()
 
     def results() -> list[Transcript]:
         spent = {**work.timings, "total": time.perf_counter() - started}
         return [
-            finished(recognizer, recording, found, decoding, segmentation, spent)
+            finished(stages, recording, found, decoding, segmentation, spent)
             for recording, found in zip(recordings, work.by_recording(), strict=True)
         ]
 
@@ -59,16 +56,16 @@ def batch(
         if cancel is not None and cancel.is_set():
             partial = results()
             raise Cancelled(partial[0] if len(partial) == 1 else partial, state=tuple(work.done))
-        encoded = recognizer.encode_audio(waiting, work.timings)
+        encoded = stages.encode_audio(waiting, work.timings)
         before = time.perf_counter()
-        work.add(recognizer.decode(*encoded, decoding))
+        work.add(stages.decode(*encoded, decoding))
         work.timings["decoder"] = work.timings.get("decoder", 0.0) + time.perf_counter() - before
     report(work.samples)
     return results()
 
 
 def every(
-    recognizer: Recognizer,
+    stages: Stages,
     recording: Recording,
     decodings: Sequence[Decoding],
     segmentation: Segmentation,
@@ -83,24 +80,24 @@ def every(
     found: list[list[list[Hypothesis]]] = [[] for _ in decodings]
     shared: dict[str, float] = {}
     own: list[dict[str, float]] = [{} for _ in decodings]
-    rate = recognizer.info.sample_rate
+    rate = stages.info.sample_rate
     total = len(recording.samples) / rate
 
     def results(windows: int) -> list[Transcript]:
         return [
-            finished(recognizer, recording, each[:windows], decoding, segmentation, _summed(shared, times))
+            finished(stages, recording, each[:windows], decoding, segmentation, _summed(shared, times))
             for each, decoding, times in zip(found, decodings, own, strict=True)
         ]
 
     for number, span in enumerate(recording.spans):
         if on_progress is not None:
             on_progress(Progress(span.first / rate, total, "transcribe"))
-        encoded = recognizer.encode_audio([recording.samples[span.start : span.end]], shared)
+        encoded = stages.encode_audio([recording.samples[span.start : span.end]], shared)
         for each, decoding, times in zip(found, decodings, own, strict=True):
             if cancel is not None and cancel.is_set():
                 raise Cancelled(results(number))
             started = time.perf_counter()
-            each += recognizer.decode(*encoded, decoding)
+            each += stages.decode(*encoded, decoding)
             times["decoder"] = times.get("decoder", 0.0) + time.perf_counter() - started
     if on_progress is not None:
         on_progress(Progress(total, total, "transcribe"))
@@ -108,7 +105,7 @@ def every(
 
 
 def finished(
-    recognizer: Recognizer,
+    stages: Stages,
     recording: Recording,
     found: Sequence[Sequence[Hypothesis]],
     decoding: Decoding,
@@ -120,13 +117,13 @@ def finished(
     Args:
         found: the hypotheses of each window heard so far, best first.
     """
-    rate, spans = recognizer.info.sample_rate, recording.spans[: len(found)]
+    rate, spans = stages.info.sample_rate, recording.spans[: len(found)]
     whole = found[0] if len(found) == 1 else None
     if whole is None:
         # The N-best of a recording that was cut would be one of all combinations: only its best is joined.
         best = [hypotheses[0] for hypotheses in found]
-        whole = [join(best, spans, recognizer.vocabulary, recognizer.frame_samples, rate)]
-    made = recognizer.transcript(
+        whole = [join(best, spans, stages.vocabulary, stages.frame_samples, rate)]
+    made = stages.transcript(
         whole, duration=len(recording.samples) / rate, segmentation=segmentation, confidence=decoding.confidence
     )
     cuts = tuple(span.first / rate for span in recording.spans[1:])

@@ -283,7 +283,7 @@ class WhisperRecognizer(Recognizer):
             confidence=decoding.confidence,
         )
         timings = sound.timings_since(started)
-        language = heard.language or self._language()
+        language = heard.language or self.only_language
         return replace(made, decoding=decoding, warnings=warnings, cuts=heard.cuts, timings=timings, language=language)
 
     def head_of(self, decoding: Decoding) -> str:

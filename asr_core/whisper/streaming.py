@@ -130,7 +130,7 @@ class AlignAttStream:
                 duration=duration,
                 model=self._recognizer.info.source,
                 decoding=self._decoding,
-                language=self._language or self._recognizer._language(),
+                language=self._language or self._recognizer.only_language,
                 hypothesis=self._text.hypothesis(),
             )
 
