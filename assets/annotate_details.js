@@ -173,9 +173,7 @@ function buildDetailsCard() {
     const answer = await ask("annotate_second", id, desk.model, model.value);
     run.disabled = false;
     if (answer.error) return tell("error", answer.error);
-    return follow(answer.job, {
-      done: async () => desk.head?.id === id && (await saver.flushed()) && openDocument(id),
-    });
+    return follow(answer.job, "second");
   }
 
   async function showHistory() {

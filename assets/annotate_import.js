@@ -96,7 +96,7 @@ function buildImport() {
   async function importOne() {
     const sent = [await send(chosen()[0]), file.files.length ? await send(file.files[0]) : null];
     const what = { audio: sent[0], file: sent[1], format: format.value, text: text.value, model: desk.model };
-    await begin(await ask("annotate_import", what), onImported);
+    begin(await ask("annotate_import", what), "import");
   }
 
   /* A few at a time; the server gets all of them at the end. */
@@ -113,36 +113,17 @@ function buildImport() {
       }
     };
     await Promise.all(Array.from({ length: AT_ONCE }, sender));
-    await begin(await ask("annotate_bulk", { files: sent, model: desk.model }), onMany);
+    begin(await ask("annotate_bulk", { files: sent, model: desk.model }), "bulk");
   }
 
-  async function begin(answer, done) {
+  function begin(answer, kind) {
     if (answer.error) {
       problem.textContent = answer.error;
       return;
     }
     toggle(false);
     for (const one of [audio, folder, file, text]) one.value = "";
-    follow(answer.job, { done });
-  }
-
-  /* It is opened, unless the person has begun to work on another one meanwhile. */
-  async function onImported(id) {
-    await refreshList();
-    if (desk.head?.undo)
-      return tell(
-        "info",
-        `${desk.entries.find((one) => one.id === id)?.name ?? "The recording"} is ready, in the list.`,
-      );
-    if (await openDocument(id)) desk.view.focus();
-    return undefined;
-  }
-
-  async function onMany({ ids, problems, of }) {
-    await refreshList();
-    const count = `${amount(ids.length)} of ${amount(of)} recordings imported.`;
-    tell(problems.length ? "warn" : "info", [count, ...problems].join(" "));
-    if (!desk.head && ids.length && (await openDocument(ids[0], { quiet: true }))) desk.view.focus();
+    follow(answer.job, kind);
   }
 
   async function send(one) {

@@ -126,27 +126,3 @@ function buildListCard(importing) {
   show();
   return { node, head, actions };
 }
-
-/* Follow a job: its progress above, the list as it grows, then what it made. */
-async function follow(job, { done }) {
-  let isCancelled = false;
-  let count = 0;
-  const cancel = () => (isCancelled = true);
-  for (;;) {
-    const answer = await ask("annotate_work", job, isCancelled);
-    if (answer.error === NO_ANSWER) {
-      await new Promise((go) => setTimeout(go, 1000));
-      continue;
-    }
-    if (answer.progress) {
-      emit("desk:job", { ...answer.progress, cancel });
-      if (answer.count > count) refreshList();
-      count = answer.count;
-      continue;
-    }
-    emit("desk:job", null);
-    if (answer.error) return tell("error", answer.error);
-    if (answer.stopped) return tell("info", "Stopped. Nothing was changed.");
-    return done(answer.done);
-  }
-}

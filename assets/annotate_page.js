@@ -29,14 +29,14 @@ parts.annotate = ({ root, element, props, server, trigger, upload, watch }) => {
   const bar = buildDocumentBar(list.actions);
   root.append(bar, messages, view.frame, empty, columns, view.speech);
 
-  /* What is said, and how a job goes: above the view, where it does not move what is being worked on far. */
+  /* How jobs go, and what is said: above the view, where it does not move what is being worked on far. */
+  showJobs(messages);
   let said = null;
-  let job = null;
 
-  function showMessages() {
-    messages.replaceChildren();
-    if (job) messages.append(jobCard(job));
-    if (said) messages.append(messageCard(said));
+  function showMessage(message) {
+    said?.remove();
+    said = message && messageCard(message);
+    if (said) messages.append(said);
   }
 
   function messageCard({ kind, text: words, actions }) {
@@ -53,34 +53,7 @@ parts.annotate = ({ root, element, props, server, trigger, upload, watch }) => {
     );
   }
 
-  function jobCard({ text: words, left, share, cancel }) {
-    const fill = h("i");
-    fill.style.width = `${100 * clamp(share ?? 0, 0, 1)}%`;
-    const stop = h(
-      "button",
-      { class: "ts-btn", type: "button", onclick: () => (cancel(), (stop.disabled = true)) },
-      "Cancel",
-    );
-    return h(
-      "section",
-      { class: "ts-card ts-progress" },
-      h(
-        "div",
-        { class: "ts-row" },
-        h(
-          "span",
-          { class: "ts-grow", role: "status" },
-          words,
-          left ? h("span", { class: "ts-dim" }, `, ${left}`) : null,
-        ),
-        stop,
-      ),
-      h("div", { class: share === null ? "ts-bar-track ts-unknown" : "ts-bar-track" }, fill),
-    );
-  }
-
-  on("desk:message", (message) => ((said = message), showMessages()));
-  on("desk:job", (now) => ((job = now), showMessages()));
+  on("desk:message", showMessage);
 
   /* Without a document: where one comes from. */
   function buildEmpty() {
@@ -133,11 +106,14 @@ parts.annotate = ({ root, element, props, server, trigger, upload, watch }) => {
   adopt();
   window.addEventListener("tokenscope:annotate", () => {
     trigger("opened", {});
-    refreshList();
+    look();
   });
+  /* What was done elsewhere while this window was not looked at. */
+  const look = () => Promise.all([refreshList(), findJobs()]);
+  document.addEventListener("visibilitychange", () => !document.hidden && element.offsetParent && look());
   setInterval(() => lookForOthers(element), LOOK_EVERY_MS);
   trigger("opened", {});
-  refreshList().then(() => {
+  look().then(() => {
     const named = new URLSearchParams(location.hash.slice(1)).get("a");
     if (desk.wanted) takeWanted();
     else if (named) openDocument(named).then((isOpen) => isOpen && view.focus());

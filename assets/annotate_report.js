@@ -7,7 +7,7 @@ function buildListActions(place) {
     if (!(await saver.flushed())) return tell("error", "The last edit is not saved yet. Export again in a moment.");
     const answer = await ask("annotate_export_done");
     if (answer.error) return tell("info", answer.error);
-    return follow(answer.job, { done: download });
+    return follow(answer.job, "export");
   }
   place.append(report, done);
 }

@@ -102,10 +102,13 @@ async function handBack() {
   tell(
     "warn",
     `This document was changed in another window, and is shown as it is now. Your last edit${what} was not made.`,
-    [
-      ["Make it again", () => waiting.forEach(({ op, what: said }) => sendEdit(op, said))],
-      ["Leave it", () => {}],
-    ],
+    /* An undo would take back what the other window did. */
+    waiting.some(({ op }) => ["undo", "redo"].includes(op.op))
+      ? []
+      : [
+          ["Make it again", () => waiting.forEach(({ op, what: said }) => sendEdit(op, said))],
+          ["Leave it", () => {}],
+        ],
   );
 }
 

@@ -224,73 +224,6 @@ function buildAnnotateView(element) {
     note.textContent = text;
   }
 
-  /* Boundaries by hand. */
-
-  const handles = {
-    grip: ({ x, y }, event) => {
-      const row = state.view && rowAt(state.view, y);
-      const isSignal = ["waveform", "spectrogram", "ruler"].includes(row);
-      let found = null;
-      if (event?.shiftKey && isSignal)
-        found = { range: true, from: clamp(toTime(state.view, x), 0, desk.document.duration) };
-      else if (x >= state.view.x0 - REACH && desk.document.tiers[row]) found = edgeAt(desk.document.tiers[row], x);
-      if (found?.id !== state.grip?.id || found?.edge !== state.grip?.edge) redraw(false);
-      state.grip = found;
-      return found;
-    },
-    cursor: () => "col-resize",
-    move: (grip, x, event) => {
-      const time = toTime(state.view, x);
-      if (grip.range) {
-        const to = clamp(time, 0, desk.document.duration);
-        desk.range = { start: Math.min(grip.from, to), end: Math.max(grip.from, to) };
-        return redraw(false);
-      }
-      if (desk.selection?.id !== grip.id) select(grip.tier, grip.index);
-      dragBoundary(grip, time);
-      redraw();
-    },
-    drop: (grip, isDone, event) => {
-      state.grip = null;
-      if (grip.range) return emit("desk:selection");
-      if (isDone) return saveBoundary(grip, event);
-      putBoundary(grip, grip.time);
-      redraw();
-    },
-  };
-
-  /* The boundary within reach of a pixel: the selected segment's first, then the nearest. */
-  function edgeAt(tier, x) {
-    const { view } = state;
-    if (view.folded[tier.key] || (tier.key === "sentences" && desk.document.own.words)) return null;
-    const time = toTime(view, x);
-    const [first, last] = visibleRange(tier, time - REACH / view.scale, time + REACH / view.scale);
-    let best = null;
-    for (let index = Math.max(0, first); index < last; index++) {
-      if (tier.end[index] <= tier.start[index]) continue;
-      for (const edge of ["start", "end"]) {
-        const away = Math.abs(toX(view, tier[edge][index]) - x) - (tier.ids[index] === desk.selection?.id ? 1 : 0);
-        if (away <= REACH && (!best || away < best.away)) best = { tier, index, id: tier.ids[index], edge, away };
-      }
-    }
-    if (best && tier.kind === "tokens" && desk.document.own.words) best = ofWord(best) ?? best;
-    return (
-      best && {
-        ...best,
-        time: best.tier[best.edge][best.index],
-        ...roomOf(desk.document, best.tier, best.index, best.edge),
-      }
-    );
-  }
-
-  /* Where a token ends with its word, that is the word's boundary. */
-  function ofWord({ tier, index, edge, away }) {
-    const { words } = desk.document.own;
-    const word = itemAt(words, (tier.start[index] + tier.end[index]) / 2);
-    if (word < 0 || words[edge][word] !== tier[edge][index]) return null;
-    return { tier: words, index: word, id: words.ids[word], edge, away };
-  }
-
   const drag = connectPointer({
     overlay,
     plot,
@@ -303,7 +236,7 @@ function buildAnnotateView(element) {
     select: (key, index, options) => choose(desk.document.tiers[key], index, options),
     hover,
     scene: desk,
-    handles,
+    handles: makeBoundaries(state, redraw),
   });
 
   /* A document. */
@@ -380,34 +313,4 @@ function buildAnnotateView(element) {
     stepRate: playing.stepRate,
     focus: () => frame.focus({ preventScroll: true }),
   };
-}
-
-/* The card of what is under the pointer. */
-function buildAnnotateCard() {
-  const title = h("span", { class: "ts-big" });
-  const tag = h("span", { class: "ts-tag" });
-  const list = h("dl");
-  const node = h(
-    "div",
-    { class: "ts-pop ts-card-hover", hidden: true },
-    h("div", { class: "ts-row ts-spread" }, title, tag),
-    list,
-  );
-  const show = (tier, index) => {
-    const sure = tier.sure[index];
-    title.textContent = `“${labelOf(tier, index)}”`;
-    tag.textContent = tier.accepted[index] ? "accepted" : "unsure";
-    tag.className = `ts-tag ${tier.accepted[index] ? "ts-ok" : "ts-warn"}`;
-    tag.hidden = !tier.accepted[index] && (sure === null || !isLow(sure));
-    const rows = [
-      ["Confidence", sure === null ? "none" : sure.toFixed(2)],
-      ["Start", seconds(tier.start[index])],
-      ["End", seconds(tier.end[index])],
-      ["Length", `${Math.round(1000 * (tier.end[index] - tier.start[index]))} ms`],
-    ];
-    if (tier.speaker[index] && tier.kind !== "speakers") rows.push(["Speaker", tier.speaker[index]]);
-    list.replaceChildren(...rows.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));
-    node.hidden = false;
-  };
-  return { node, show };
 }

@@ -15,8 +15,9 @@ from components.align_view import items, tile_of
 from components.annotate_bulk import start_bulk, start_export
 from components.annotate_desk import answered
 from components.annotate_export import export
+from components.annotate_jobs import Work
 from components.annotate_report import curve_of, report_of
-from components.annotate_work import Work, decoders_of, start_import, start_second
+from components.annotate_work import decoders_of, start_import, start_second
 from components.part import part
 from components.services import Services
 
@@ -104,6 +105,9 @@ def server_functions(services: Services) -> list[Callable[[Any], Any]]:
     def annotate_second(request: Any) -> dict[str, Any]:
         return answered(lambda: start_second(services, work, *items(request, 4)))
 
+    def annotate_going_on(request: Any) -> dict[str, Any]:
+        return answered(lambda: work.going_on(services.annotations.workspace(*items(request, 1))))
+
     def annotate_work(request: Any) -> dict[str, Any]:
         _, job, cancel = items(request, 3)
         return answered(lambda: work.look(job, cancel))
@@ -136,6 +140,7 @@ def server_functions(services: Services) -> list[Callable[[Any], Any]]:
         annotate_bulk,
         annotate_export_done,
         annotate_second,
+        annotate_going_on,
         annotate_work,
         annotate_export,
         annotate_report,

@@ -21,7 +21,8 @@ from asr_core.audio_pieces import Pieces
 from asr_core.errors import FormatError, StoreError
 from components import wording
 from components.annotate_desk import allowed_model
-from components.annotate_work import IMPORTS, Made, Work, uploaded
+from components.annotate_jobs import IMPORTS, Made, Work
+from components.annotate_work import uploaded
 from components.documents import file_name
 from components.job import Job
 from components.services import Services
@@ -58,12 +59,13 @@ def start_bulk(services: Services, work: Work, key: Any, what: Any) -> dict[str,
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
-    return work.start(make)
+    return work.start(workspace, "bulk", make)
 
 
 def start_export(services: Services, work: Work, key: Any) -> dict[str, Any]:
     """Put all documents that are done into one archive, in every format, with their recordings."""
-    entries = services.annotations.store.entries(services.annotations.workspace(key))
+    workspace = services.annotations.workspace(key)
+    entries = services.annotations.store.entries(workspace)
     ids = [entry.id for entry in entries if entry.state == "done"]
     if not ids:
         raise StoreError("No document is done yet. Mark one as done first.")
@@ -80,7 +82,7 @@ def start_export(services: Services, work: Work, key: Any) -> dict[str, Any]:
         export_zip(services.annotations.store, ids, path, on_progress=on_progress, cancel=job.cancelled)
         return {"path": str(path), "name": path.name}
 
-    return work.start(make)
+    return work.start(workspace, "export", make)
 
 
 def _put(path: Path, folder: Path, name: str) -> None:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import threading
-from collections import OrderedDict
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,8 +15,8 @@ from asr_core.annotation import Audio, ConflictError, Document, marking
 from asr_core.errors import DecodingError, FormatError, StoreError
 from asr_core.formats import txt
 from components import documents as recordings
-from components import messages
 from components.annotate_desk import allowed_model
+from components.annotate_jobs import Made, Work
 from components.annotations import SAMPLE_RATE, document_of
 from components.decoder_settings import HEADS, decoder_name
 from components.documents import read_sound
@@ -29,81 +26,9 @@ from components.services import Services
 from components.uploads import uploaded_file
 from components.wording import too_long
 
-#: Jobs whose result can still be asked for, seconds that a look waits, and jobs of all visitors at once.
-KEPT, LOOK, AT_ONCE = 256, 0.4, 8
 #: Letters of a text that is aligned.
 LONGEST = 500_000
 BEAM = 5
-#: How the folders of imports that are going on begin.
-IMPORTS = "import-"
-
-
-class Made:
-    """What a job has made so far, and what it says of itself where the stages of `Job` do not.
-
-    Attributes:
-        count: documents that have come into the list.
-        result: plain data for the page.
-    """
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.result: Any = None
-        self.said: tuple[str, float | None] | None = None
-
-    def say(self, text: str, share: float | None) -> None:
-        """Words for the page, and the share that is done; None = nobody knows."""
-        self.said = text, share
-
-
-class Work:
-    """The jobs of Annotate by their unguessable ids, and what they made."""
-
-    def __init__(self, services: Services) -> None:
-        self._services = services
-        self._lock = threading.Lock()
-        self._jobs: OrderedDict[str, tuple[Job, Made]] = OrderedDict()
-        for left in services.settings.data.glob(f"{IMPORTS}*"):  # of a server that was stopped in the middle
-            shutil.rmtree(left, ignore_errors=True)
-
-    def start(self, work: Callable[[Job, Made], Any]) -> dict[str, Any]:
-        """Start a job that answers with plain data, such as the id of a document. Raises StoreError."""
-        made = Made()
-
-        def run(job: Job) -> None:
-            made.result = work(job, made)
-            job.report("done")
-
-        with self._lock:
-            if sum(not job.state().is_over for job, _ in self._jobs.values()) >= AT_ONCE:
-                raise StoreError(f"{AT_ONCE} recordings are being worked on. Try again when one of them is done.")
-            job = self._services.jobs.run(run)
-            self._jobs[job.id] = job, made
-            while len(self._jobs) > KEPT:
-                self._jobs.popitem(last=False)
-        return {"job": job.id}
-
-    def look(self, key: Any, cancel: Any) -> dict[str, Any]:
-        """{progress} while a job goes on, then {done: id}, {stopped} or {error}. Raises StoreError."""
-        with self._lock:
-            found = self._jobs.get(key) if isinstance(key, str) else None
-        if found is None:
-            raise StoreError("This work is no longer known here. Start it again.")
-        job, made = found
-        if cancel is True:
-            job.cancel()
-        state = job.wait(LOOK)
-        match state.stage:
-            case "done":
-                return {"done": made.result}
-            case "stopped":
-                return {"stopped": True}
-            case "failed":
-                return {"error": state.error}
-        if made.said is None:
-            return {"progress": messages.progress(job, state), "count": made.count}
-        text, share = made.said
-        return {"progress": {"text": text, "left": "", "share": share, "job": job.id}, "count": made.count}
 
 
 def start_import(services: Services, work: Work, key: Any, what: Any) -> dict[str, Any]:
@@ -136,7 +61,7 @@ def start_import(services: Services, work: Work, key: Any, what: Any) -> dict[st
         services.annotations.keep_sound(entry.id, recording.id)
         return entry.id
 
-    return work.start(make)
+    return work.start(workspace, "import", make)
 
 
 def start_second(services: Services, work: Work, key: Any, id: Any, model: Any, decoder: Any) -> dict[str, Any]:
@@ -160,7 +85,7 @@ def start_second(services: Services, work: Work, key: Any, id: Any, model: Any, 
         _add_tier(services, entry.id, transcript, name[:80])
         return entry.id
 
-    return work.start(make)
+    return work.start(services.annotations.workspace(key), "second", make)
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,9 @@ from components import annotate_desk as desk
 from components.annotate import server_functions
 from components.annotate_bulk import start_bulk, start_export
 from components.annotate_export import SUFFIXES, export
+from components.annotate_jobs import Work
 from components.annotate_report import report_of
-from components.annotate_work import Work, decoders_of, start_import, start_second
+from components.annotate_work import decoders_of, start_import, start_second
 from components.services import Services
 from components.settings import Settings
 
