@@ -25,13 +25,28 @@ function layOutCompare({ a, b, width, layers, document, columns, inside }) {
   return view;
 }
 
-/* The letter of each decoder, with its name where there is a gutter. */
+/* The letter and the name of each decoder: in the gutter, and where there is none above its tier. */
 function drawNames(g, view, columns) {
   columns.forEach((_, k) => {
     const row = view.rows[`words${k}`];
     const isDocked = view.x0 === 0;
     const size = isDocked ? 14 : 20;
-    const y = isDocked ? row.y - 16 : row.y + row.h / 2 - size / 2;
+    const y = isDocked ? (view.rows[`tokens${k}`] ?? row).y - 18 : row.y + row.h / 2 - size / 2;
+    const room = isDocked ? view.x1 / 2 : view.x0 - size - 6;
+    g.font = `400 ${isDocked ? 11 : 12}px ${theme.sans}`;
+    let lines = [shortName(k)];
+    if (g.measureText(lines[0]).width > room) {
+      g.font = `400 11px ${theme.sans}`;
+      lines = isDocked ? [fitText(g, lines[0], room)] : inTwoLines(g, lines[0], room);
+    }
+    g.textAlign = "left";
+    g.textBaseline = "middle";
+    if (isDocked) {
+      g.fillStyle = theme.surface; /* the joins go on behind it */
+      g.fillRect(0, y - 1, size + 8 + g.measureText(lines[0]).width, size + 2);
+    }
+    g.fillStyle = theme.ink2;
+    lines.forEach((line, i) => g.fillText(line, size + 4, y + size / 2 + 1 + 13 * (i - (lines.length - 1) / 2)));
     g.fillStyle = theme.ids[k];
     g.beginPath();
     g.roundRect(0, y, size, size, 4);
@@ -41,10 +56,23 @@ function drawNames(g, view, columns) {
     g.textBaseline = "middle";
     g.fillStyle = theme.onId;
     g.fillText(LETTERS[k], size / 2, y + size / 2 + 1);
-    g.font = `400 12px ${theme.sans}`;
-    g.textAlign = "left";
-    g.fillStyle = theme.ink2;
-    if (!isDocked) g.fillText(fitText(g, shortName(k), view.x0 - size - 8), size + 5, y + size / 2 + 1);
+  });
+}
+
+/* A name that is too wide, broken between its words; what is still too wide is cut with an ellipsis. */
+function inTwoLines(g, text, room) {
+  const breaks = [...text.matchAll(/[ _/-]+/g)].map((found) => found.index + found[0].length);
+  const at = breaks.findLast((i) => g.measureText(text.slice(0, i).trim()).width <= room);
+  if (!at) return [fitText(g, text, room)];
+  return [text.slice(0, at).trim(), fitText(g, text.slice(at), room)];
+}
+
+/* The decoder whose name is at a place of the canvas, or undefined. */
+function columnNamedAt(view, { x, y }) {
+  if (x >= view.x0) return undefined;
+  return lab.data.columns.find((_, k) => {
+    const row = view.rows[`words${k}`];
+    return Math.abs(y - row.y - row.h / 2) <= 14;
   });
 }
 

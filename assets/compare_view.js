@@ -111,7 +111,6 @@ parts.compare_view = ({ root, element, props, server, trigger, watch }) => {
     drawWaveform(g, view, doc, closeUp.get(), gain);
     drawSpectrogram(g, view, tiles.list(), state.top);
     inside.draw(g, view, doc);
-    drawNames(g, view, data.columns);
     g.save();
     g.beginPath();
     g.rect(view.x0, 0, view.x1 - view.x0, view.height);
@@ -122,6 +121,7 @@ parts.compare_view = ({ root, element, props, server, trigger, watch }) => {
       if (k < data.columns.length - 1) drawJoins(g, view, k, lab);
     }
     g.restore();
+    drawNames(g, view, data.columns);
     for (const [row, name] of [
       ["overview", "Overview"],
       ["ruler", b >= 60 ? "Time" : "Seconds"],
@@ -338,6 +338,10 @@ parts.compare_view = ({ root, element, props, server, trigger, watch }) => {
     },
     { plain, shifted: { N: () => goToNext(-1) } },
   );
+  overlay.addEventListener("pointermove", ({ offsetX, offsetY }) => {
+    const named = lab.data && state.view && columnNamedAt(state.view, { x: offsetX, y: offsetY });
+    if (overlay.title !== (named?.name ?? "")) overlay.title = named?.name ?? "";
+  });
   on("lab", refresh);
   on("lab:judged", onJudged);
   on("lab:pointed", () => redraw(false));

@@ -178,6 +178,11 @@ def source_of(document: Document) -> dict[str, str]:
 # The components.
 
 
+def model_choices(services: Services) -> list[tuple[str, str]]:
+    """(name, source) of what a decoder's own model can be; "" = the page's."""
+    return [("The model above", ""), *services.models.choices()]
+
+
 def build_compare_tab(services: Services, tab: gr.Tab, model: gr.State, transcribed: gr.State) -> None:
     """Build the tab's contents; call it inside the tab.
 
@@ -213,7 +218,7 @@ def build_compare_tab(services: Services, tab: gr.Tab, model: gr.State, transcri
                 part("compare_letter", letter)
                 models.append(
                     gr.Dropdown(
-                        [("The model above", ""), *services.models.choices()],
+                        model_choices(services),
                         value="",
                         label="Model",
                         interactive=True,
@@ -282,7 +287,8 @@ def build_compare_tab(services: Services, tab: gr.Tab, model: gr.State, transcri
         if screen.source is not KEEP:
             update["value"] = screen.source
         values[1] = gr.update(**update)
-        return (*values, *(with_model(services.models, columns.source(i)) for i in range(MOST)))
+        listed = [gr.update(choices=model_choices(services)) for _ in range(MOST)]
+        return (*values, *listed, *(with_model(services.models, columns.source(i)) for i in range(MOST)))
 
     def on_model(*sent: Any) -> tuple[Any, ...]:
         columns = Columns.sent(*sent)
@@ -318,7 +324,7 @@ def build_compare_tab(services: Services, tab: gr.Tab, model: gr.State, transcri
     source.adopt(on_adopt, transcribed, outputs, **quick)
     source.preset(on_preset, settings, [*models[:2], *decoders[:2]], trigger_mode="always_last", **quick)
     source.remove(on_remove, settings, [*models, *decoders], **quick)
-    source.opened(on_open, [document, transcribed, *settings], [*outputs, *decoders], **quick)
+    source.opened(on_open, [document, transcribed, *settings], [*outputs, *models, *decoders], **quick)
     # An update that comes before the tab has been opened would make Gradio forget what the parts were made with, so
     # these two only tell the page, whose parts ask in turn if they are there.
     for happened in (tab.select, model.change):

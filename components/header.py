@@ -83,7 +83,7 @@ def choose_model(services: Services, wanted: Any, current: str) -> Iterator[tupl
     info = recognizer.info
     yield (
         messages.value(),
-        gr.update(value=source),
+        gr.update(value=source, choices=services.models.choices()),
         source,
         f"{info.device}, {info.dtype}",
         with_model(services.models, source),

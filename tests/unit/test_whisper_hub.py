@@ -67,7 +67,7 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
     (root / "openai" / "whisper-tiny.en" / "config.json").write_text("{}")
     made = Hub(root)
     yield made
-    made.server.shutdown()
+    made.end()
 
 
 def write_safetensors(folder: Path, d: Dimensions) -> None:
@@ -164,11 +164,11 @@ def test_what_cannot_be_had_is_said_in_one_sentence(hub: Hub, tmp_path: Path) ->
 
 
 def test_a_half_finished_download_is_an_error_and_the_next_one_finishes(hub: Hub, tmp_path: Path) -> None:
-    hub.cut = 2_000_000  # configuration and tokenizer are smaller, weights are larger
+    hub.last = 2_000_000  # configuration and tokenizer are smaller, weights are larger
     said, later = opened(hub.url, tmp_path, "systran/tiny", "local:systran/tiny")
     assert said["error"].startswith("systran/tiny cannot be had: ") and "\n" not in said["error"]
     assert "only in part" in later["error"]
-    hub.cut = None
+    hub.last = None
     assert opened(hub.url, tmp_path, "systran/tiny")[0]["languages"] == 99
 
 
