@@ -30,10 +30,12 @@ run: $(VENV)/.app $(VENV)/.system
 	GRADIO_SERVER_NAME=$(HOST) $(if $(PORT),GRADIO_SERVER_PORT=$(PORT)) $(BIN)/python app.py
 
 # One thread of BLAS for each worker: threads of several processes on the same cores spend their time waiting.
+# A worker that is done takes over the later half of what another has before it, so that neither waits for the other; a
+# file is cut in two at most where that happens, and only then are its fixtures made twice.
 test: export OPENBLAS_NUM_THREADS = 1
 test: lint $(VENV)/.system $(VENV)/.browser
-	$(BIN)/python -m pytest -m "not browser" -n $(WORKERS) --dist loadfile
-	$(if $(wildcard tests/browser/test_*.py),$(BIN)/python -m pytest -m browser -n $(WORKERS) --dist loadfile)
+	$(BIN)/python -m pytest -m "not browser" -n $(WORKERS) --dist worksteal
+	$(if $(wildcard tests/browser/test_*.py),$(BIN)/python -m pytest -m browser -n $(WORKERS) --dist worksteal)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -261,8 +261,16 @@ parts.compare_glance = ({ root }) => {
     h(
       "tr",
       {},
-      h("td", {}, h("span", { class: "ts-row" }, letterBadge(k), h("span", { class: "ts-ellipsis" }, name))),
-      h("td", { class: "ts-figure" }, workOf(took, factor)),
+      h(
+        "td",
+        {},
+        h(
+          "div",
+          { class: "ts-row" },
+          letterBadge(k),
+          h("div", {}, name, h("div", { class: "ts-hint ts-mono" }, workOf(took, factor))),
+        ),
+      ),
     );
 
   on("lab", build);

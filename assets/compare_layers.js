@@ -32,18 +32,18 @@ function drawNames(g, view, columns) {
     const isDocked = view.x0 === 0;
     const size = isDocked ? 14 : 20;
     const y = isDocked ? (view.rows[`tokens${k}`] ?? row).y - 18 : row.y + row.h / 2 - size / 2;
-    const room = isDocked ? view.x1 / 2 : view.x0 - size - 6;
+    const room = view.x0 - size - 6;
     g.font = `400 ${isDocked ? 11 : 12}px ${theme.sans}`;
-    let lines = [shortName(k)];
-    if (g.measureText(lines[0]).width > room) {
+    let lines = [isDocked ? dockedName(g, view, k) : shortName(k)];
+    if (!isDocked && g.measureText(lines[0]).width > room) {
       g.font = `400 11px ${theme.sans}`;
-      lines = isDocked ? [fitText(g, lines[0], room)] : inTwoLines(g, lines[0], room);
+      lines = inTwoLines(g, lines[0], room);
     }
     g.textAlign = "left";
     g.textBaseline = "middle";
     if (isDocked) {
       g.fillStyle = theme.surface; /* the joins go on behind it */
-      g.fillRect(0, y - 1, size + 8 + g.measureText(lines[0]).width, size + 2);
+      g.fillRect(0, y - 1, nameEnd(g, view, k), size + 2);
     }
     g.fillStyle = theme.ink2;
     lines.forEach((line, i) => g.fillText(line, size + 4, y + size / 2 + 1 + 13 * (i - (lines.length - 1) / 2)));
@@ -57,6 +57,14 @@ function drawNames(g, view, columns) {
     g.fillStyle = theme.onId;
     g.fillText(LETTERS[k], size / 2, y + size / 2 + 1);
   });
+}
+
+/* A name that stands over its tier, and the pixel at which it and its letter end. */
+const dockedName = (g, view, k) => fitText(g, shortName(k), view.x1 / 2);
+
+function nameEnd(g, view, k) {
+  g.font = `400 11px ${theme.sans}`;
+  return 22 + g.measureText(dockedName(g, view, k)).width;
 }
 
 /* A name that is too wide, broken between its words; what is still too wide is cut with an ellipsis. */
@@ -190,8 +198,8 @@ function drawJoins(g, view, k, { document: doc, groups, members, marks, data }) 
       sign(g, toX(view, (from + to) / 2), (top + bottom) / 2);
     }
   }
-  let free = -Infinity;
-  for (const [x, text] of labels) free = tag(g, view, Math.max(x, free), (top + bottom) / 2, text);
+  let free = view.x0 ? -Infinity : nameEnd(g, view, k + 1);
+  for (const [x, text] of labels) free = tag(g, view, x, free, (top + bottom) / 2, text);
 }
 
 function join(g, x, top, toX_, bottom, isMoved) {
@@ -211,11 +219,13 @@ function sign(g, x, y) {
   g.fillText("≠", x, y + 1);
 }
 
-/* A dark label with its middle at `x`; returns where the next one may stand. */
-function tag(g, view, x, y, text) {
+/* A dark label with its middle near `x`, from `free` on; returns where the next one may begin. There is none where it
+   would stand beside another join. */
+function tag(g, view, x, free, y, text) {
   g.font = `400 11px ${theme.mono}`;
   const width = g.measureText(text).width + 10;
-  const left = clamp(x - width / 2, view.x0, view.x1 - width);
+  const left = clamp(Math.max(x - width / 2, free), view.x0, view.x1 - width);
+  if (left < free || Math.abs(left + width / 2 - x) > width) return free;
   g.fillStyle = theme.ink;
   g.beginPath();
   g.roundRect(left, y - 8, width, 16, 3);
@@ -224,7 +234,7 @@ function tag(g, view, x, y, text) {
   g.textAlign = "center";
   g.textBaseline = "middle";
   g.fillText(text, left + width / 2, y + 1);
-  return left + width * 1.5 + 4;
+  return left + width + 4;
 }
 
 /* Words that stand for the same place, lit in all tiers. */

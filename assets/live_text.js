@@ -20,7 +20,7 @@ function makeLiveText() {
     const follows = isAtEnd();
     items.forEach((item, i) => put(first + i, item));
     for (const { node } of words.splice(count)) remove(node);
-    if (newDraft) draft.textContent = newDraft.text;
+    if (newDraft) draft.textContent = words.length ? newDraft.text : newDraft.text.trimStart();
     empty.hidden = words.length > 0 || draft.textContent !== "";
     if (follows) prose.scrollTop = prose.scrollHeight;
     newer.hidden = follows || isAtEnd();
