@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,15 +16,13 @@ from asr_core.errors import Cancelled, DecodingError
 from asr_core.progress import OnProgress, Progress
 from asr_core.segmentation import Segmentation
 from asr_core.whisper import features as front_end
-from asr_core.whisper import word_times
-from asr_core.whisper.transcription import EMPTY
-
-if TYPE_CHECKING:
-    from asr_core.whisper.recognizer import WhisperRecognizer
+from asr_core.whisper import transcribing, word_times
+from asr_core.whisper.hearing import EMPTY
+from asr_core.whisper.stages import WhisperStages
 
 
 def align(
-    recognizer: WhisperRecognizer,
+    stages: WhisperStages,
     recording: Recording,
     text: str,
     segmentation: Segmentation,
@@ -41,19 +38,19 @@ def align(
         DecodingError: a part of the text has more tokens than the decoder holds, or its audio is longer than a window.
         Cancelled: with the parts that were done.
     """
-    rate, samples = recognizer.info.sample_rate, recording.samples
+    rate, samples = stages.info.sample_rate, recording.samples
     duration = len(samples) / rate
     parts = [Piece(text, 0.0, duration)]
     if duration > front_end.SECONDS:
-        heard = recognizer.transcribe(samples, sample_rate=rate, on_progress=on_progress, cancel=cancel)
+        [heard] = transcribing.batch(stages, [recording], Greedy(), Segmentation(), on_progress, cancel)
         parts = pieces(text, heard.words, duration, front_end.SECONDS)
-    mel = front_end.log_mel(samples, recognizer.config.features)
-    edges = [round(part.start / recognizer.config.frame_seconds) for part in parts]
-    edges.append(len(samples) // recognizer.frame_samples)
+    mel = front_end.log_mel(samples, stages.config.features)
+    edges = [round(part.start / stages.config.frame_seconds) for part in parts]
+    edges.append(len(samples) // stages.frame_samples)
     whole, language = EMPTY, None
 
     def result(cuts: tuple[float, ...]) -> Transcript:
-        made = recognizer.transcript([whole], duration=duration, segmentation=segmentation, confidence=confidence)
+        made = stages.transcript([whole], duration=duration, segmentation=segmentation, confidence=confidence)
         decoding, spoken = Greedy(confidence=confidence), language or made.language
         return replace(made, decoding=decoding, warnings=recording.warnings, cuts=cuts, language=spoken)
 
@@ -63,7 +60,7 @@ def align(
             raise Cancelled(result(cuts))
         if on_progress is not None:
             on_progress(Progress(part.start, duration, "align"))
-        piece, language = _piece(recognizer, mel, part.text, first, last, confidence, language)
+        piece, language = _piece(stages, mel, part.text, first, last, confidence, language)
         whole = concatenated(whole, piece)
     if on_progress is not None:
         on_progress(Progress(duration, duration, "align"))
@@ -71,7 +68,7 @@ def align(
 
 
 def _piece(
-    recognizer: WhisperRecognizer,
+    stages: WhisperStages,
     mel: np.ndarray,
     text: str,
     first: int,
@@ -86,26 +83,26 @@ def _piece(
     Returns:
         The text with its times, and its language.
     """
-    tokens = recognizer.tokenizer.encode(text)
+    tokens = stages.tokenizer.encode(text)
     if not tokens:
         return EMPTY, language
-    decoder, step = recognizer.decoder, recognizer.config.frame_seconds
+    decoder, step = stages.decoder, stages.config.frame_seconds
     if last - first > front_end.FRAMES // 2:
         seconds = (last - first) * step
         raise DecodingError(
             f"{seconds:.0f} s of the recording hold no three words that are heard as the text has them; a Whisper "
             f"model aligns {front_end.SECONDS} s at a time. Check that the text is that of this recording."
         )
-    encoded, _ = recognizer.encode(front_end.window(mel, 2 * first)[None], np.zeros(1))
-    language = recognizer.language_of(encoded, Whisper(language=language))
-    start = recognizer.start_tokens(language)
+    encoded, _ = stages.encode(front_end.window(mel, 2 * first)[None], np.zeros(1))
+    language = stages.language_of(encoded, Whisper(language=language))
+    start = stages.start_tokens(language)
     room = decoder.room - len(start) - 2
     if len(tokens) > room:
         raise DecodingError(
             f"The text has {len(tokens)} tokens for {(last - first) * step:.1f} s of audio; there is room for {room}."
         )
     cache = decoder.begin(encoded)
-    timing = word_times.align(decoder, cache, tokens, recognizer.tokenizer, start, last - first, confidence)
+    timing = word_times.align(decoder, cache, tokens, stages.tokenizer, start, last - first, confidence)
     aligned = Hypothesis(
         tuple(tokens),
         tuple(int(frame) + first for frame in timing.starts),

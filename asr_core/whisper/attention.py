@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,9 +14,7 @@ from asr_core.errors import DecodingError
 from asr_core.inspection import between, path_of
 from asr_core.whisper import features as front_end
 from asr_core.whisper.search import probabilities
-
-if TYPE_CHECKING:
-    from asr_core.whisper.recognizer import WhisperRecognizer
+from asr_core.whisper.stages import WhisperStages
 
 
 @dataclass(frozen=True)
@@ -44,9 +41,7 @@ class Attention:
         return (self.first + np.arange(self.weights.shape[1])) * self.frame_seconds
 
 
-def look(
-    recognizer: WhisperRecognizer, samples: np.ndarray, transcript: Transcript, start: float, end: float
-) -> Attention:
+def look(stages: WhisperStages, samples: np.ndarray, transcript: Transcript, start: float, end: float) -> Attention:
     """The attention of a span; the work behind `Recognizer.inspect` of a Whisper model.
 
     The windows that the transcript was heard in are encoded again, and its own tokens read.
@@ -56,14 +51,14 @@ def look(
     """
     if not (math.isfinite(start) and math.isfinite(end) and 0 <= start < end):
         raise DecodingError(f"A span to inspect starts at 0 or later and ends after its start, not {start} to {end}.")
-    step, hop = recognizer.config.frame_seconds, recognizer.frame_samples
+    step, hop = stages.config.frame_seconds, stages.frame_samples
     total = len(samples) // hop
     first, last = int(start / step), min(math.ceil(end / step), total)
     if last <= first:
-        duration = len(samples) / recognizer.info.sample_rate
+        duration = len(samples) / stages.info.sample_rate
         raise DecodingError(f"The span from {start} to {end} s lies outside the recording of {duration:.3f} s.")
     path = path_of(transcript, step)
-    mel = front_end.log_mel(samples, recognizer.config.features)
+    mel = front_end.log_mel(samples, stages.config.features)
     ids: list[int] = []
     starts: list[int] = []
     rows: list[np.ndarray] = []
@@ -72,7 +67,7 @@ def look(
             continue
         own = between(path, begin, behind)
         reach = min(begin + front_end.FRAMES // 2, total)
-        weights = _attention(recognizer, front_end.window(mel, 2 * begin), own, reach - begin, transcript)
+        weights = _attention(stages, front_end.window(mel, 2 * begin), own, reach - begin, transcript)
         a, b = max(first, begin), min(last, reach)
         for token, at, row in zip(own.token_ids, own.start_frames, weights, strict=True):
             full = np.zeros(last - first, np.float32)
@@ -97,20 +92,20 @@ def _windows(transcript: Transcript, total: int, step: float) -> list[tuple[int,
 
 
 def _attention(
-    recognizer: WhisperRecognizer, window: np.ndarray, own: Hypothesis, frames: int, transcript: Transcript
+    stages: WhisperStages, window: np.ndarray, own: Hypothesis, frames: int, transcript: Transcript
 ) -> np.ndarray:
     """(tokens, frames) of one window; the row of the token before predicts a token."""
     if not own.token_ids:
         return np.zeros((0, frames), np.float32)
     options = getattr(transcript.decoding, "whisper", None) or Whisper()
     # A transcript from a file may be in any language, or name it in another way.
-    language = transcript.language if transcript.language in recognizer.info.languages else "en"
-    start = recognizer.start_tokens(language, options.task)
-    special = recognizer.vocabulary.special
-    room = recognizer.decoder.room - len(start) - 1
+    language = transcript.language if transcript.language in stages.info.languages else "en"
+    start = stages.start_tokens(language, options.task)
+    special = stages.vocabulary.special
+    room = stages.decoder.room - len(start) - 1
     tokens = [*start, special.no_timestamps, *own.token_ids[:room]]
-    encoded, _ = recognizer.encode(window[None], np.zeros(1))
-    heads = recognizer.config.alignment_heads
-    _, _, scores = recognizer.decoder.step(np.array([tokens]), recognizer.decoder.begin(encoded), heads=heads)
+    encoded, _ = stages.encode(window[None], np.zeros(1))
+    heads = stages.config.alignment_heads
+    _, _, scores = stages.decoder.step(np.array([tokens]), stages.decoder.begin(encoded), heads=heads)
     found = probabilities(scores[0])[:, len(start) : -1, :frames].mean(0)
     return np.pad(found, ((0, len(own.token_ids) - len(found)), (0, 0)))

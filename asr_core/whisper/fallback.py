@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from asr_core.decoding.options import Beam, Greedy, Whisper
 from asr_core.whisper import search
-from asr_core.whisper.search import Reading
+from asr_core.whisper.search import Decoder, Reading
+from asr_core.whisper.tokenizer import WhisperTokenizer
 
 if TYPE_CHECKING:
     from asr_core.models.whisper_cache import DecoderCache
-    from asr_core.whisper.recognizer import WhisperRecognizer
 
 #: A text that compresses better repeats itself; one with a lower mean log-prob is improbable.
 MOST_COMPRESSED, LEAST_LOG_PROB = 2.4, -1.0
@@ -22,7 +22,8 @@ NO_SPEECH = 0.6
 
 
 def with_fallback(
-    recognizer: WhisperRecognizer,
+    decoder: Decoder,
+    tokenizer: WhisperTokenizer,
     decoding: Greedy | Beam,
     options: Whisper,
     language: str | None,
@@ -31,7 +32,6 @@ def with_fallback(
     cancel: threading.Event | None,
 ) -> Reading:
     """Decode a window at the first temperature whose text is neither repetitive nor improbable, else at the last."""
-    tokenizer, decoder = recognizer.tokenizer, recognizer.decoder
     prompt = search.prompt_of(tokenizer, options, language, before, decoder.room)
     given = getattr(decoding, "temperature", 0.0)
     for temperature in (given,) if given else options.temperatures:
@@ -46,7 +46,7 @@ def with_fallback(
             seed=options.seed,
             cancel=cancel,
         )[0]
-        text = recognizer.vocabulary.decode(reading.best.tokens)
+        text = tokenizer.vocabulary.decode(reading.best.tokens)
         improbable = reading.mean_log_prob < LEAST_LOG_PROB
         silent = reading.no_speech > NO_SPEECH and improbable
         if silent or not (improbable or compression_ratio(text) > MOST_COMPRESSED):

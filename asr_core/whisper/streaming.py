@@ -12,7 +12,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -28,11 +28,9 @@ from asr_core.whisper import features as front_end
 from asr_core.whisper import search, word_times
 from asr_core.whisper.fallback import is_silence
 from asr_core.whisper.guards import is_repeating, without_repeats
+from asr_core.whisper.hearing import EMPTY
 from asr_core.whisper.search import Prompt
-from asr_core.whisper.transcription import EMPTY
-
-if TYPE_CHECKING:
-    from asr_core.whisper.recognizer import WhisperRecognizer
+from asr_core.whisper.stages import WhisperStages
 
 #: Frames of 20 ms that must follow the one a stable token looks at.
 THRESHOLD = 25
@@ -45,7 +43,7 @@ CONTEXT = 100
 
 
 def open_stream(
-    recognizer: WhisperRecognizer,
+    stages: WhisperStages,
     decoding: Decoding,
     window: StreamWindow,
     lookahead: int | None,
@@ -53,16 +51,14 @@ def open_stream(
     pause: float | None,
 ) -> AlignAttStream:
     """The work behind `Recognizer.stream` of a Whisper model. Raises DecodingError for what does not apply."""
-    recognizer.head_of(decoding)
+    stages.head_of(decoding)
     if getattr(decoding, "temperature", 0.0):
         raise DecodingError("A stream is decoded at temperature 0, so that its text does not change by chance.")
     if lookahead is not None:
-        raise DecodingError(
-            f"{recognizer.info.name} hears whole windows, so lookahead does not apply; leave it at None."
-        )
+        raise DecodingError(f"{stages.info.name} hears whole windows, so lookahead does not apply; leave it at None.")
     if pause is not None and not (isinstance(pause, int | float) and math.isfinite(pause) and pause > 0):
         raise DecodingError(f"pause is a number of seconds above 0, or None, not {pause!r}.")
-    return AlignAttStream(recognizer, decoding, window.chunk, segmentation, pause)
+    return AlignAttStream(stages, decoding, window.chunk, segmentation, pause)
 
 
 class AlignAttStream:
@@ -75,16 +71,16 @@ class AlignAttStream:
 
     def __init__(
         self,
-        recognizer: WhisperRecognizer,
+        stages: WhisperStages,
         decoding: Greedy | Beam,
         every: float,
         segmentation: Segmentation,
         pause: float | None,
     ) -> None:
-        self._recognizer, self._decoding, self._pause = recognizer, decoding, pause
+        self._stages, self._decoding, self._pause = stages, decoding, pause
         self._options = replace(decoding.whisper or Whisper(), timestamps=False)
-        self._decoder = recognizer.decoder_at(Priority.LIVE)
-        self._frame, self._grid = recognizer.config.frame_seconds, recognizer.frame_samples
+        self._decoder = stages.decoder_at(Priority.LIVE)
+        self._frame, self._grid = stages.config.frame_seconds, stages.frame_samples
         self._every = max(1, round(every * front_end.RATE / self._grid)) * self._grid
         self._incoming = RunningSamples(front_end.RATE)
         #: Samples that are still open, and how many came before them.
@@ -93,9 +89,9 @@ class AlignAttStream:
         self._heard = 0
         #: Final tokens of the open audio, and those before it.
         self._prefix: list[int] = []
-        self._context: list[int] = recognizer.tokenizer.encode(self._options.prompt) if self._options.prompt else []
+        self._context: list[int] = stages.tokenizer.encode(self._options.prompt) if self._options.prompt else []
         self._language: str | None = None
-        self._text = LiveTranscript(recognizer.vocabulary, self._frame, segmentation, decoding.confidence)
+        self._text = LiveTranscript(stages.vocabulary, self._frame, segmentation, decoding.confidence)
         #: Behind the final text.
         self._rest = EMPTY
         self._draft = Transcript()
@@ -128,9 +124,9 @@ class AlignAttStream:
             return replace(
                 self._text.made,
                 duration=duration,
-                model=self._recognizer.info.source,
+                model=self._stages.info.source,
                 decoding=self._decoding,
-                language=self._language or self._recognizer.only_language,
+                language=self._language or self._stages.only_language,
                 hypothesis=self._text.hypothesis(),
             )
 
@@ -181,12 +177,12 @@ class AlignAttStream:
         frames = len(audio) // self._grid
         if frames < 1 or not audio.any():
             return EMPTY, np.zeros(0, int)
-        recognizer, tokenizer = self._recognizer, self._recognizer.tokenizer
-        mel = front_end.window(front_end.log_mel(audio, recognizer.config.features), 0)
-        encoded, _ = recognizer.encode(mel[None], np.zeros(1), priority=Priority.LIVE)
+        stages, tokenizer = self._stages, self._stages.tokenizer
+        mel = front_end.window(front_end.log_mel(audio, stages.config.features), 0)
+        encoded, _ = stages.encode(mel[None], np.zeros(1), priority=Priority.LIVE)
         if not self._text.hypothesis().token_ids:
             # Until something is final, more audio may show that it is another language.
-            self._language = recognizer.language_of(encoded, self._options)
+            self._language = stages.language_of(encoded, self._options)
         before = search.prompt_of(
             tokenizer, self._options, self._language, self._context[-CONTEXT:], self._decoder.room
         )
@@ -204,7 +200,7 @@ class AlignAttStream:
         new = [token for token in reading.best.tokens if token < tokenizer.vocabulary.special.end]
         if not new or (is_silence(reading) and not self._prefix):
             return EMPTY, np.zeros(0, int)
-        start = recognizer.start_tokens(self._language, self._options.task)
+        start = stages.start_tokens(self._language, self._options.task)
         timing = word_times.align(
             self._decoder, cache, [*self._prefix, *new], tokenizer, start, frames, self._decoding.confidence
         )
@@ -224,7 +220,7 @@ class AlignAttStream:
 
         The last word before it is held back, too, and so are the parts of a character that is not whole.
         """
-        vocabulary, ids = self._recognizer.vocabulary, found.token_ids
+        vocabulary, ids = self._stages.vocabulary, found.token_ids
         count = 0
         for i, frame in enumerate(attended):
             if frames - frame <= THRESHOLD or (i and attended[i - 1] - frame > REWIND):
@@ -243,7 +239,7 @@ class AlignAttStream:
 
     def _show(self, rest: Hypothesis, until: int) -> None:
         self._rest = rest
-        self._draft = self._recognizer.transcript(
+        self._draft = self._stages.transcript(
             [rest], duration=until / front_end.RATE, confidence=self._decoding.confidence
         )
 
@@ -265,7 +261,7 @@ class AlignAttStream:
 
     def _open_ends(self) -> Sequence[int]:
         """Frames behind the final words of the open audio."""
-        whole, vocabulary = self._text.hypothesis(), self._recognizer.vocabulary
+        whole, vocabulary = self._text.hypothesis(), self._stages.vocabulary
         ids, first = whole.token_ids, len(whole.token_ids) - len(self._prefix)
         return [
             whole.end_frames[i]
@@ -286,7 +282,7 @@ class AlignAttStream:
     def _words(self, tokens: Sequence[int]) -> list[str]:
         """The last words, with those that would follow."""
         before = self._text.hypothesis().token_ids[-200:]
-        return self._recognizer.vocabulary.decode([*before, *tokens]).split()
+        return self._stages.vocabulary.decode([*before, *tokens]).split()
 
     def _without_repeats(self, rest: Hypothesis) -> Hypothesis:
         """What is left at the end, up to where it begins to repeat itself."""

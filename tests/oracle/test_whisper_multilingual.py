@@ -14,7 +14,7 @@ import pytest
 
 import asr_core
 from asr_core import Beam, DecodingError, Greedy, Whisper
-from asr_core.whisper import detection, search, transcription
+from asr_core.whisper import detection, hearing, search
 from asr_core.whisper.languages import LANGUAGES
 from asr_core.whisper.tokenizer import SpecialTokens, load_tokenizer
 from tests import whisper_rigs as rigs
@@ -142,7 +142,7 @@ def test_a_look_inside_reads_a_translation_as_one(models) -> None:
 @pytest.mark.parametrize(("language", "kept"), [(None, "de"), ("sv", "sv")])
 def test_no_language_is_kept_from_a_window_without_speech(models, monkeypatch, language, kept) -> None:
     silent, detected = iter([True, False]), iter(["fi", "de"])
-    monkeypatch.setattr(transcription, "is_silence", lambda reading: next(silent))
+    monkeypatch.setattr(hearing, "is_silence", lambda reading: next(silent))
     monkeypatch.setattr(detection, "most_probable", lambda found: next(detected))
     heard = models(51_865).transcribe(rigs.sound(seconds=31), decoding=Greedy(whisper=quick(language=language)))
     assert heard.language == kept and next(silent, None) is None

@@ -12,8 +12,8 @@ from asr_core.models.host import vocabulary_product
 from asr_core.whisper.fallback import compression_ratio
 from asr_core.whisper.filters import Filters
 from asr_core.whisper.guards import is_repeating, without_repeats
+from asr_core.whisper.hearing import cut_at_timestamps
 from asr_core.whisper.tokenizer import SpecialTokens, WhisperVocabulary, unfinished
-from asr_core.whisper.transcription import cut_at_timestamps
 from asr_core.whisper.word_times import entered, median_filter
 from asr_core.whisper.words import Segment, believable
 

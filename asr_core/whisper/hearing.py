@@ -21,13 +21,12 @@ from asr_core.errors import Cancelled
 from asr_core.whisper import features as front_end
 from asr_core.whisper import word_times
 from asr_core.whisper.fallback import is_silence, with_fallback
-from asr_core.whisper.search import Decoder
+from asr_core.whisper.stages import WhisperStages
 from asr_core.whisper.tokenizer import SpecialTokens
 from asr_core.whisper.words import Segment, believable
 
 if TYPE_CHECKING:
     from asr_core.models.whisper_cache import DecoderCache
-    from asr_core.whisper.recognizer import WhisperRecognizer
 
 #: A text drawn at a higher temperature is no prompt for what follows.
 UNRELIABLE = 0.5
@@ -105,7 +104,7 @@ class Heard:
 
 
 def hear(
-    recognizer: WhisperRecognizer,
+    stages: WhisperStages,
     sound: Sound,
     decoding: Greedy | Beam,
     heard: Heard,
@@ -121,7 +120,7 @@ def hear(
     """
     options = decoding.whisper or Whisper()
     if heard == Heard() and options.prompt:
-        heard = replace(heard, before=tuple(recognizer.tokenizer.encode(options.prompt)))
+        heard = replace(heard, before=tuple(stages.tokenizer.encode(options.prompt)))
     while heard.seek < sound.frames:
         report(heard.seek)
         if cancel is not None and cancel.is_set():
@@ -131,9 +130,9 @@ def hear(
             continue
         encoded = sound.encoded(heard.seek)
         if heard.language is None:
-            heard = replace(heard, language=recognizer.language_of(encoded, options))
+            heard = replace(heard, language=stages.language_of(encoded, options))
         try:
-            heard = _window(recognizer, sound, decoding, options, heard, encoded, cancel)
+            heard = _window(stages, sound, decoding, options, heard, encoded, cancel)
         except Cancelled:
             raise Cancelled(state=(heard,)) from None
     report(sound.frames)
@@ -141,7 +140,7 @@ def hear(
 
 
 def _window(
-    recognizer: WhisperRecognizer,
+    stages: WhisperStages,
     sound: Sound,
     decoding: Greedy | Beam,
     options: Whisper,
@@ -153,15 +152,16 @@ def _window(
     size = min(front_end.FRAMES, sound.frames - heard.seek)
     cuts = (*heard.cuts, heard.seek / FRAMES_PER_SECOND) if heard.seek else heard.cuts
     heard = replace(heard, cuts=cuts)
-    cache = recognizer.decoder.begin(encoded)
-    reading = with_fallback(recognizer, decoding, options, heard.language, heard.before, cache, cancel)
+    decoder, tokenizer = stages.decoder, stages.tokenizer
+    cache = decoder.begin(encoded)
+    reading = with_fallback(decoder, tokenizer, decoding, options, heard.language, heard.before, cache, cancel)
     if is_silence(reading):
         # What was detected where nothing is said is no language to keep.
         language = heard.language if heard.texts[0].token_ids else options.language
         return replace(heard, seek=heard.seek + size, language=language)
-    special = recognizer.vocabulary.special
+    special = stages.vocabulary.special
     cut = cut_at_timestamps(reading.best.tokens, size, special)
-    offset, start_tokens = heard.seek / FRAMES_PER_SECOND, recognizer.start_tokens(heard.language, options.task)
+    offset, start_tokens = heard.seek / FRAMES_PER_SECOND, stages.start_tokens(heard.language, options.task)
     only = heard.seek == 0 and cut.advance >= sound.frames
     candidates = reading.candidates if only and isinstance(decoding, Beam) else (reading.best,)
     made = []
@@ -169,8 +169,7 @@ def _window(
         whole = cut if candidate is reading.best else cut_at_timestamps(candidate.tokens, size, special)
         made.append(
             timed(
-                recognizer,
-                recognizer.decoder,
+                stages,
                 cache,
                 candidate,
                 whole,
@@ -192,7 +191,7 @@ def _window(
     whole = (
         (concatenated(heard.texts[0], text), *made[1:]) if heard.seek == 0 else (concatenated(heard.texts[0], text),)
     )
-    spoken = text.end_frames[-1] * recognizer.config.frame_seconds if text.token_ids else heard.last_speech
+    spoken = text.end_frames[-1] * stages.config.frame_seconds if text.token_ids else heard.last_speech
     return replace(heard, seek=heard.seek + max(1, advance), texts=whole, before=before, last_speech=spoken)
 
 
@@ -239,8 +238,7 @@ def cut_at_timestamps(tokens: Sequence[int], size: int, special: SpecialTokens) 
 
 
 def timed(
-    recognizer: WhisperRecognizer,
-    decoder: Decoder,
+    stages: WhisperStages,
     cache: DecoderCache,
     candidate: Candidate,
     cut: Cut,
@@ -258,16 +256,16 @@ def timed(
         offset: seconds at which the window begins.
         last_speech: seconds at which the segment before ended.
     """
-    special, step = recognizer.vocabulary.special, recognizer.config.frame_seconds
+    special, step = stages.vocabulary.special, stages.config.frame_seconds
     pieces = [[t for t in candidate.tokens[a:b] if t < special.end] for a, b, _, _ in cut.segments]
     text = [token for piece in pieces for token in piece]
-    found = word_times.align(decoder, cache, text, recognizer.tokenizer, start_tokens, frames, decoding.confidence)
+    found = word_times.align(stages.decoder, cache, text, stages.tokenizer, start_tokens, frames, decoding.confidence)
     segments = [
         Segment(offset + start * step, offset + min(end, frames) * step, len(piece))
         for piece, (_, _, start, end) in zip(pieces, cut.segments, strict=True)
     ]
     starts, ends = believable(
-        text, offset + found.starts * step, offset + found.ends * step, segments, last_speech, recognizer.vocabulary
+        text, offset + found.starts * step, offset + found.ends * step, segments, last_speech, stages.vocabulary
     )
     return Hypothesis(
         tuple(text),
