@@ -10,7 +10,7 @@ from typing import Any
 from asr_core import aligning, inspection, transcribing
 from asr_core.alignment import Transcript
 from asr_core.audio import as_samples
-from asr_core.decoding.options import Confidence, Decoding, Greedy
+from asr_core.decoding.options import Confidence, Decoding, Greedy, Whisper
 from asr_core.errors import Cancelled
 from asr_core.frame_scores import FrameScores
 from asr_core.longform import Chunking
@@ -118,6 +118,7 @@ class Recognizer(Stages):
         *,
         sample_rate: int = 16_000,
         head: str | None = None,
+        whisper: Whisper | None = None,
         segmentation: Segmentation = Segmentation(),  # noqa: B008
         confidence: Confidence = Confidence(),  # noqa: B008
         on_progress: OnProgress | None = None,
@@ -129,13 +130,14 @@ class Recognizer(Stages):
 
         Args:
             head: "ctc" where the model has it, else the transducer; or one of the model's heads.
+            whisper: what a Whisper model has to be told of the text: its language, or that it is a translation.
         Returns:
             A transcript of that text with times, confidence, and the path's log-prob as its score; characters that the
             model cannot write are named in its warnings.
         Raises:
             DecodingError: the text has more tokens than the audio can hold, or the model lacks the head.
         """
-        head = self.head_of(Greedy(head=head or ("ctc" if "ctc" in self.info.heads else None)))
+        head = self.head_of(Greedy(head=head or ("ctc" if "ctc" in self.info.heads else None), whisper=whisper))
         recording = self.recording(audio, sample_rate, Chunking())
         return aligning.align(self, recording, text, head, segmentation, confidence, on_progress, cancel)
 

@@ -5,7 +5,7 @@ The question is the whole input, bit for bit: another window of audio, another t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
@@ -15,6 +15,7 @@ import numpy as np
 import asr_core
 from asr_core.models.whisper import Whisper
 from asr_core.models.whisper_cache import DecoderCache
+from asr_core.models.whisper_config import NEXT, Wanted
 
 Key = tuple[Any, ...]
 
@@ -48,19 +49,15 @@ class Recalling:
         key = ("begin", _content(encoded))
         return Known(key, self._recall(key, lambda: self._model.begin(encoded)))
 
+    def only(self, known: Known, audio: int) -> Known:
+        return Known((*known.key, audio), self._model.only(known.cache, audio))
+
     def step(
-        self,
-        tokens: np.ndarray,
-        known: Known,
-        sources: np.ndarray | None = None,
-        positions: Sequence[int] = (-1,),
-        heads: Sequence[tuple[int, int]] = (),
+        self, tokens: np.ndarray, known: Known, sources: np.ndarray | None = None, wanted: Wanted = NEXT
     ) -> tuple[np.ndarray, Known, np.ndarray | None]:
         key = (known.key, _content(tokens), None if sources is None else _content(sources))
-        asked = (*key, tuple(positions), tuple(heads))
-        logits, cache, scores = self._recall(
-            asked, lambda: self._model.step(tokens, known.cache, sources, positions, heads)
-        )
+        asked = (*key, tuple(wanted.positions), wanted.heads)
+        logits, cache, scores = self._recall(asked, lambda: self._model.step(tokens, known.cache, sources, wanted))
         return logits.copy(), Known(key, cache), scores
 
     def choose(

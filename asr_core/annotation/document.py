@@ -22,6 +22,7 @@ from asr_core.annotation.segments import DocumentError, Segment, Tier, is_number
 from asr_core.annotation.timing import straddling
 from asr_core.audio import probe
 from asr_core.errors import AudioError
+from asr_core.whisper.settings import options_of
 
 STATES = ("new", "in review", "done")
 
@@ -229,10 +230,7 @@ class Document:
 
 def text_language(transcript: Transcript) -> str | None:
     """The language of a transcript's text: that of the speech, but what Whisper translates becomes English."""
-    settings = plain(transcript.decoding)
-    options = settings.get("whisper") if isinstance(settings, dict) else None
-    translates = isinstance(options, dict) and options.get("task") == "translate"
-    return "en" if translates else transcript.language
+    return "en" if options_of(transcript.decoding).task == "translate" else transcript.language
 
 
 def _repeated(values: Iterable[Any]) -> list[Any]:

@@ -11,7 +11,10 @@ import numpy as np
 from asr_core.annotation.document import Document
 from asr_core.annotation.edits import SHORTEST
 from asr_core.annotation.segments import DECIMALS, DocumentError, Segment
+from asr_core.decoding.options import Whisper
 from asr_core.errors import DecodingError
+from asr_core.models.registry import ModelInfo
+from asr_core.whisper.settings import options_of
 
 if TYPE_CHECKING:
     from asr_core.recognizer import Recognizer
@@ -64,7 +67,8 @@ def propose(
     end = min(words[last - 1].end + MARGIN, following)
     around = words[first:last]
     piece = samples[int(start * sample_rate) : int(end * sample_rate)]
-    aligned = recognizer.align(piece, " ".join(word.text for word in around), sample_rate=sample_rate)
+    text, told = " ".join(word.text for word in around), _told(recognizer.info, document)
+    aligned = recognizer.align(piece, text, sample_rate=sample_rate, whisper=told)
     if [word.text for word in aligned.words] != [word.text for word in around]:
         unknown = aligned.warnings[-1] if aligned.warnings else "It writes them in another way."
         raise DecodingError(f"The model cannot align these words as they are written. {unknown}")
@@ -74,6 +78,16 @@ def propose(
     return Proposal(
         tuple((words[i].id, *new[i]) for i in moved), tuple((words[i].id, words[i].start, words[i].end) for i in moved)
     )
+
+
+def _told(info: ModelInfo, document: Document) -> Whisper | None:
+    """What a multilingual Whisper model has to know of a document's text; None for other models."""
+    if info.kind != "whisper" or info.languages == ("en",):
+        return None
+    made = options_of(document.provenance.decoding)
+    # The document has the language of the text, which is not the one that is spoken where it was translated.
+    language = made.language if made.task == "translate" else document.language
+    return Whisper(language=language if language in info.languages else None, task=made.task)
 
 
 def _fitted(

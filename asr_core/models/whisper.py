@@ -16,7 +16,7 @@ from asr_core.decoding import device_entries
 from asr_core.errors import DecodingError
 from asr_core.models import host
 from asr_core.models.whisper_cache import DecoderCache
-from asr_core.models.whisper_config import Heads, WhisperConfig
+from asr_core.models.whisper_config import NEXT, Heads, Wanted, WhisperConfig
 from asr_core.models.whisper_host import HostDecoder
 from asr_core.models.whisper_network import Network
 
@@ -55,31 +55,30 @@ class Whisper:
         mx.eval(cache.cross)
         return cache
 
+    def only(self, cache: DecoderCache, audio: int) -> DecoderCache:
+        """The part of one of a cache's audios, before the first token."""
+        one = DecoderCache(tuple((k[audio : audio + 1], v[audio : audio + 1]) for k, v in cache.cross))
+        mx.eval(one.cross)
+        return one
+
     def step(
-        self,
-        tokens: np.ndarray,
-        cache: DecoderCache,
-        sources: np.ndarray | None = None,
-        positions: Sequence[int] = (-1,),
-        heads: Heads = (),
+        self, tokens: np.ndarray, cache: DecoderCache, sources: np.ndarray | None = None, wanted: Wanted = NEXT
     ) -> tuple[np.ndarray, DecoderCache, np.ndarray | None]:
         """Read (rows, n) tokens behind those of the cache.
 
         Args:
             sources: (rows,) of the cache's rows that each goes on from; None = the same.
-            positions: of the n, whose logits are wanted.
-            heads: (layer, head) of the cross-attention that is wanted.
         Returns:
             (rows, positions, vocabulary) float32 logits, the cache, and the heads' scores before the softmax
             (rows, heads, n, frames), None where none are wanted.
         Raises:
             DecodingError: there would be more tokens than the model has room for.
         """
-        if self.on_host is not None and tokens.shape[1] == 1 and cache.own and not heads:
+        if self.on_host is not None and tokens.shape[1] == 1 and cache.own and not wanted.heads:
             hidden, cache = self.on_host.step(tokens[:, 0], self._with_room(tokens, cache, sources))
             return host.vocabulary_product(hidden[:, None], self.projection.T), cache, None
-        hidden, cache, scores = self._read(tokens, cache, sources, heads)
-        hidden = hidden[:, mx.array([p % tokens.shape[1] for p in positions])]
+        hidden, cache, scores = self._read(tokens, cache, sources, wanted.heads)
+        hidden = hidden[:, mx.array([p % tokens.shape[1] for p in wanted.positions])]
         logits = hidden if self.projection is not None else self.network.decoder.token_embedding.as_linear(hidden)
         mx.eval(logits, cache.own, *([] if scores is None else [scores]))
         out = np.array(logits.astype(mx.float32))

@@ -43,6 +43,23 @@ _BY_VOCABULARY = {51_864: "tiny.en", 51_865: "tiny", 51_866: "large-v3"}
 
 
 @dataclass(frozen=True)
+class Wanted:
+    """What a step of the decoder is asked for.
+
+    Args:
+        positions: of the tokens that it reads, whose logits are wanted.
+        heads: of the cross-attention, whose scores are wanted.
+    """
+
+    positions: Sequence[int] = (-1,)
+    heads: Heads = ()
+
+
+#: The logits of the next token.
+NEXT = Wanted()
+
+
+@dataclass(frozen=True)
 class Dimensions:
     """The ten numbers of a Whisper model, under the names of its MLX and openai checkpoints.
 

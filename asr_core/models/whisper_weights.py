@@ -74,10 +74,13 @@ def load_checkpoint(folder: Path) -> WhisperCheckpoint:
     if given is None and "alignment_heads" in weights:
         given = np.array(weights["alignment_heads"]).tolist()
     config = WhisperConfig(dimensions, alignment_heads(dimensions, given))
+    kept = {name: x for name, x in weights.items() if name not in DROPPED}
+    # Files are read lazily, and what is lazy cannot leave the engine's thread.
+    mx.eval(kept)
     card = folder / "README.md"
     return WhisperCheckpoint(
         config,
-        {name: x for name, x in weights.items() if name not in DROPPED},
+        kept,
         raw.get("quantization"),
         sum(file.stat().st_size for file in files),
         card.read_text(encoding="utf-8", errors="replace") if card.is_file() else None,

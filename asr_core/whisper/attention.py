@@ -9,11 +9,12 @@ from itertools import pairwise
 import numpy as np
 
 from asr_core.alignment import Hypothesis, Transcript
-from asr_core.decoding.options import Whisper
 from asr_core.errors import DecodingError
 from asr_core.inspection import between, path_of
+from asr_core.models.whisper_config import Wanted
 from asr_core.whisper import features as front_end
 from asr_core.whisper.search import probabilities
+from asr_core.whisper.settings import options_of
 from asr_core.whisper.stages import WhisperStages
 
 
@@ -97,15 +98,16 @@ def _attention(
     """(tokens, frames) of one window; the row of the token before predicts a token."""
     if not own.token_ids:
         return np.zeros((0, frames), np.float32)
-    options = getattr(transcript.decoding, "whisper", None) or Whisper()
+    options = options_of(transcript.decoding)
     # A transcript from a file may be in any language, or name it in another way.
-    language = transcript.language if transcript.language in stages.info.languages else "en"
+    spoken = options.language or transcript.language
+    language = spoken if spoken in stages.info.languages else "en"
     start = stages.start_tokens(language, options.task)
     special = stages.vocabulary.special
     room = stages.decoder.room - len(start) - 1
     tokens = [*start, special.no_timestamps, *own.token_ids[:room]]
     encoded, _ = stages.encode(window[None], np.zeros(1))
-    heads = stages.config.alignment_heads
-    _, _, scores = stages.decoder.step(np.array([tokens]), stages.decoder.begin(encoded), heads=heads)
+    wanted = Wanted(heads=stages.config.alignment_heads)
+    _, _, scores = stages.decoder.step(np.array([tokens]), stages.decoder.begin(encoded), wanted=wanted)
     found = probabilities(scores[0])[:, len(start) : -1, :frames].mean(0)
     return np.pad(found, ((0, len(own.token_ids) - len(found)), (0, 0)))

@@ -18,8 +18,8 @@ from asr_core.alignment import Hypothesis, concatenated
 from asr_core.decoding.autoregressive import Candidate
 from asr_core.decoding.options import Beam, Greedy, Whisper
 from asr_core.errors import Cancelled
+from asr_core.whisper import detection, word_times
 from asr_core.whisper import features as front_end
-from asr_core.whisper import word_times
 from asr_core.whisper.fallback import is_silence, with_fallback
 from asr_core.whisper.stages import WhisperStages
 from asr_core.whisper.tokenizer import SpecialTokens
@@ -118,7 +118,7 @@ def hear(
     Raises:
         Cancelled: its state is a `Heard`.
     """
-    options = decoding.whisper or Whisper()
+    options, decoder = decoding.whisper or Whisper(), stages.decoder
     if heard == Heard() and options.prompt:
         heard = replace(heard, before=tuple(stages.tokenizer.encode(options.prompt)))
     while heard.seek < sound.frames:
@@ -128,11 +128,11 @@ def hear(
         if not sound.anything_in(heard.seek):
             heard = replace(heard, seek=heard.seek + front_end.FRAMES)
             continue
-        encoded = sound.encoded(heard.seek)
+        cache = decoder.begin(sound.encoded(heard.seek))
         if heard.language is None:
-            heard = replace(heard, language=stages.language_of(encoded, options))
+            heard = replace(heard, language=detection.language_of(decoder, cache, stages.vocabulary.special, options))
         try:
-            heard = _window(stages, sound, decoding, options, heard, encoded, cancel)
+            heard = _window(stages, sound, decoding, options, heard, cache, cancel)
         except Cancelled:
             raise Cancelled(state=(heard,)) from None
     report(sound.frames)
@@ -145,15 +145,18 @@ def _window(
     decoding: Greedy | Beam,
     options: Whisper,
     heard: Heard,
-    encoded: np.ndarray,
+    cache: DecoderCache,
     cancel: threading.Event | None,
 ) -> Heard:
-    """Decode one window and move behind it."""
+    """Decode one window and move behind it.
+
+    Args:
+        cache: the decoder's, of the window, before its first token.
+    """
     size = min(front_end.FRAMES, sound.frames - heard.seek)
     cuts = (*heard.cuts, heard.seek / FRAMES_PER_SECOND) if heard.seek else heard.cuts
     heard = replace(heard, cuts=cuts)
     decoder, tokenizer = stages.decoder, stages.tokenizer
-    cache = decoder.begin(encoded)
     reading = with_fallback(decoder, tokenizer, decoding, options, heard.language, heard.before, cache, cancel)
     if is_silence(reading):
         # What was detected where nothing is said is no language to keep.

@@ -9,14 +9,14 @@ from typing import Any
 
 from asr_core.alignment import Transcript
 from asr_core.audio import as_samples
-from asr_core.decoding.options import Confidence, Decoding, Greedy
+from asr_core.decoding.options import Confidence, Decoding, Greedy, Whisper
 from asr_core.errors import Cancelled
 from asr_core.longform import Chunking
 from asr_core.progress import OnProgress
 from asr_core.recognizer import Recognizer
 from asr_core.segmentation import Segmentation
 from asr_core.streaming import StreamWindow
-from asr_core.whisper import aligning, attention, settings, transcribing
+from asr_core.whisper import aligning, attention, transcribing
 from asr_core.whisper.stages import WhisperStages
 from asr_core.whisper.streaming import AlignAttStream, open_stream
 
@@ -66,16 +66,20 @@ class WhisperRecognizer(WhisperStages, Recognizer):
         *,
         sample_rate: int = 16_000,
         head: str | None = None,
+        whisper: Whisper | None = None,
         segmentation: Segmentation = Segmentation(),  # noqa: B008
         confidence: Confidence = Confidence(),  # noqa: B008
         on_progress: OnProgress | None = None,
         cancel: threading.Event | None = None,
     ) -> Transcript:
-        """As `Recognizer.align`, by the attention of the decoder as it reads the text."""
-        if head is not None:
-            raise settings.no_head(self.info, head)
+        """As `Recognizer.align`, by the attention of the decoder as it reads the text.
+
+        Args:
+            whisper: the language that is spoken, else it is found out, and whether the text is a translation of it.
+        """
+        self.head_of(Greedy(head=head, whisper=whisper))
         recording = self.recording(audio, sample_rate, Chunking())
-        return aligning.align(self, recording, text, segmentation, confidence, on_progress, cancel)
+        return aligning.align(self, recording, text, whisper, segmentation, confidence, on_progress, cancel)
 
     def inspect(
         self, audio: Any, transcript: Transcript, start: float, end: float, *, sample_rate: int = 16_000

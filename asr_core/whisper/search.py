@@ -16,13 +16,13 @@ from asr_core.decoding.autoregressive import BeamSearch, Candidate, GreedySearch
 from asr_core.decoding.options import Beam, Greedy, Whisper
 from asr_core.engine import Engine, Priority
 from asr_core.errors import Cancelled
+from asr_core.models.whisper_config import NEXT, Wanted
 from asr_core.whisper.filters import Filters
 from asr_core.whisper.tokenizer import WhisperTokenizer
 
 if TYPE_CHECKING:
     from asr_core.models.whisper import Whisper as Model
     from asr_core.models.whisper_cache import DecoderCache
-    from asr_core.models.whisper_config import Heads
 
 
 @dataclass(frozen=True)
@@ -38,19 +38,22 @@ class Decoder:
         """Tokens that the decoder can hold."""
         return self.model.config.dimensions.n_text_ctx
 
+    @property
+    def multilingual(self) -> bool:
+        return self.model.config.dimensions.multilingual
+
     def begin(self, encoded: np.ndarray) -> DecoderCache:
         return self.engine.run_at(self.priority, self.model.begin, encoded)
 
+    def only(self, cache: DecoderCache, audio: int) -> DecoderCache:
+        """The part of one of a cache's audios, before the first token."""
+        return self.engine.run_at(self.priority, self.model.only, cache, audio)
+
     def step(
-        self,
-        tokens: np.ndarray,
-        cache: DecoderCache,
-        sources: np.ndarray | None = None,
-        positions: Sequence[int] = (-1,),
-        heads: Heads = (),
+        self, tokens: np.ndarray, cache: DecoderCache, sources: np.ndarray | None = None, wanted: Wanted = NEXT
     ) -> tuple[np.ndarray, DecoderCache, np.ndarray | None]:
         """See `Whisper.step` in asr_core/models/whisper.py."""
-        return self.engine.run_at(self.priority, self.model.step, tokens, cache, sources, positions, heads)
+        return self.engine.run_at(self.priority, self.model.step, tokens, cache, sources, wanted)
 
     def choose(
         self,
@@ -162,9 +165,8 @@ def read(
     group = search.size if isinstance(search, BeamSearch) else search.group
     state = search.start(len(prompts)) if isinstance(search, BeamSearch) else search.start(len(prompts), seed)
     # All sequences of an audio begin alike: the prompt is read once for each audio.
-    logits, cache, _ = decoder.step(
-        np.array([prompt.tokens for prompt in prompts]), cache, positions=(prompts[0].start, -1)
-    )
+    tokens, wanted = np.array([prompt.tokens for prompt in prompts]), Wanted((prompts[0].start, -1))
+    logits, cache, _ = decoder.step(tokens, cache, wanted=wanted)
     no_speech = probabilities(logits[:, 0])[:, tokenizer.vocabulary.special.no_speech]
     sources = np.repeat(np.arange(len(prompts)), group)
     following = logits[sources, 1]

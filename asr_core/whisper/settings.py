@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-from asr_core.decoding.options import Beam, Decoding, Greedy, Maes
+from asr_core.decoding.options import Beam, Decoding, Greedy, Maes, Whisper
 from asr_core.errors import DecodingError
 from asr_core.whisper.languages import LANGUAGES
 
@@ -20,6 +21,19 @@ _FOREIGN = {
     "label_bonus": 0.0,
     "prune": 20.0,
 }
+
+
+def options_of(decoding: Any) -> Whisper:
+    """The language and the task that a text was written with, as a transcript or a document tells them.
+
+    Args:
+        decoding: the settings of a decoder, as a value or as plain values from a file; None = unknown.
+    """
+    given = decoding.get("whisper") if isinstance(decoding, Mapping) else getattr(decoding, "whisper", None)
+    if not isinstance(given, Mapping):
+        return given if isinstance(given, Whisper) else Whisper()
+    language, task = given.get("language"), "translate" if given.get("task") == "translate" else "transcribe"
+    return Whisper(language=language if isinstance(language, str) else None, task=task)
 
 
 def check(decoding: Decoding, info: ModelInfo, multilingual: bool) -> None:

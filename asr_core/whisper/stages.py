@@ -83,45 +83,30 @@ class WhisperStages(Stages):
         if not len(encoded):
             return []
         options = decoding.whisper or Whisper()
-        languages = [self.language_of(one[None], options) for one in encoded]
+        decoder, special = self.decoder, self.vocabulary.special
+        cache = decoder.begin(encoded)
+        alone = [decoder.only(cache, i) for i in range(len(encoded))]
+        languages = [detection.language_of(decoder, one, special, options) for one in alone]
         before = self.tokenizer.encode(options.prompt) if options.prompt else []
         readings = search.read(
-            self.decoder,
-            self.decoder.begin(encoded),
-            [search.prompt_of(self.tokenizer, options, code, before, self.decoder.room) for code in languages],
-            search.search_of(
-                decoding, getattr(decoding, "temperature", 0.0), options.best_of, self.vocabulary.special.end
-            ),
+            decoder,
+            cache,
+            [search.prompt_of(self.tokenizer, options, code, before, decoder.room) for code in languages],
+            search.search_of(decoding, getattr(decoding, "temperature", 0.0), options.best_of, special.end),
             search.filters_of(self.tokenizer, options),
             self.tokenizer,
             length_penalty=getattr(decoding, "length_penalty", None),
             seed=options.seed,
         )
         found = []
-        for one, frames, code, reading in zip(encoded, lengths, languages, readings, strict=True):
-            cache, start = self.decoder.begin(one[None]), self.start_tokens(code, options.task)
-            kept = reading.candidates[: getattr(decoding, "n_best", None)]
-            found.append(
-                [
-                    word_times.timed(
-                        self.decoder, cache, candidate, self.tokenizer, start, int(frames), decoding.confidence
-                    )
-                    for candidate in kept
-                ]
-            )
+        for one, frames, code, reading in zip(alone, lengths, languages, readings, strict=True):
+            start, kept = self.start_tokens(code, options.task), reading.candidates[: getattr(decoding, "n_best", None)]
+            how = self.tokenizer, start, int(frames), decoding.confidence
+            found.append([word_times.timed(decoder, one, candidate, *how) for candidate in kept])
         return found
 
     def start_tokens(self, language: str | None, task: str = "transcribe") -> list[int]:
         return self.tokenizer.start_tokens(language if self.config.dimensions.multilingual else None, task)
-
-    def language_of(self, encoded: np.ndarray, options: Whisper) -> str | None:
-        """The language that is set, else the most probable one of (1, 1500, width); None for English-only models."""
-        if not self.config.dimensions.multilingual:
-            return None
-        if options.language is not None:
-            return options.language
-        found = detection.language_probabilities(self.decoder, encoded, self.vocabulary.special)
-        return detection.most_probable(found)
 
     def recording(self, audio: Any, sample_rate: int, chunking: Chunking) -> Recording:
         """Audio at the model's rate. Raises DecodingError for settings of windows: Whisper's own are 30 s."""

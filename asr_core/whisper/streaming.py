@@ -24,8 +24,8 @@ from asr_core.live_transcript import LiveTranscript
 from asr_core.running_audio import RunningSamples
 from asr_core.segmentation import Segmentation
 from asr_core.streaming import StreamUpdate, StreamWindow
+from asr_core.whisper import detection, search, word_times
 from asr_core.whisper import features as front_end
-from asr_core.whisper import search, word_times
 from asr_core.whisper.fallback import is_silence
 from asr_core.whisper.guards import is_repeating, without_repeats
 from asr_core.whisper.hearing import EMPTY
@@ -180,14 +180,15 @@ class AlignAttStream:
         stages, tokenizer = self._stages, self._stages.tokenizer
         mel = front_end.window(front_end.log_mel(audio, stages.config.features), 0)
         encoded, _ = stages.encode(mel[None], np.zeros(1), priority=Priority.LIVE)
+        cache = self._decoder.begin(encoded)
         if not self._text.hypothesis().token_ids:
             # Until something is final, more audio may show that it is another language.
-            self._language = stages.language_of(encoded, self._options)
+            special = tokenizer.vocabulary.special
+            self._language = detection.language_of(self._decoder, cache, special, self._options)
         before = search.prompt_of(
             tokenizer, self._options, self._language, self._context[-CONTEXT:], self._decoder.room
         )
         filters = search.filters_of(tokenizer, self._options)
-        cache = self._decoder.begin(encoded)
         reading = search.read(
             self._decoder,
             cache,

@@ -16,6 +16,7 @@ from asr_core.alignment import Hypothesis
 from asr_core.decoding.autoregressive import Candidate
 from asr_core.decoding.entries import log_softmax
 from asr_core.decoding.options import Confidence
+from asr_core.models.whisper_config import Wanted
 from asr_core.whisper.search import Decoder
 from asr_core.whisper.sureness import sureness
 from asr_core.whisper.tokenizer import WhisperTokenizer
@@ -65,10 +66,8 @@ def align(
         return Timing(none.astype(int), none.astype(int), none, none, none.astype(int))
     tokens = [*start_tokens, special.no_timestamps, *text, special.end]
     first = len(start_tokens)
-    rows = range(first, first + len(text))
-    logits, _, scores = decoder.step(
-        np.array([tokens]), cache, positions=rows, heads=decoder.model.config.alignment_heads
-    )
+    wanted = Wanted(range(first, first + len(text)), decoder.model.config.alignment_heads)
+    logits, _, scores = decoder.step(np.array([tokens]), cache, wanted=wanted)
     log_probs = log_softmax(logits[0, :, : special.end])
     chosen = log_probs[np.arange(len(text)), np.asarray(text)]
     entries, attended = np.zeros(len(text) + 1, int), np.zeros(len(text), int)

@@ -14,8 +14,14 @@ import pytest
 
 import asr_core
 from asr_core import Beam, DecodingError, Greedy, Whisper
+from asr_core.annotation import Document
+from asr_core.annotation.document import Provenance
+from asr_core.annotation.realignment import propose
+from asr_core.decoding.entries import log_softmax
+from asr_core.models.whisper_config import Wanted
 from asr_core.whisper import detection, hearing, search
 from asr_core.whisper.languages import LANGUAGES
+from asr_core.whisper.settings import options_of
 from asr_core.whisper.tokenizer import SpecialTokens, load_tokenizer
 from tests import whisper_rigs as rigs
 from tests.conftest import DATA
@@ -89,7 +95,8 @@ def test_the_encoder(encoded, vocabulary: int) -> None:
 @pytest.mark.parametrize("vocabulary", VOCABULARIES[1:])
 def test_the_language_is_heard(models, encoded, vocabulary: int) -> None:
     model, wanted = models(vocabulary), EXPECTED[str(vocabulary)]
-    found = detection.language_probabilities(model.decoder, encoded(vocabulary), model.vocabulary.special)
+    cache = model.decoder.begin(encoded(vocabulary))
+    found = detection.language_probabilities(model.decoder, cache, model.vocabulary.special)
     assert found == pytest.approx(wanted["language_probabilities"], abs=1e-4)
     assert detection.most_probable(found) == wanted["detected"]
     heard = model.decode_all(rigs.sound(), [Greedy(whisper=quick()), Greedy(whisper=quick(language="de"))])
@@ -106,13 +113,14 @@ def test_texts(models, encoded, vocabulary: int, mode: str) -> None:
     kind, settings, options = MODES[mode]
     if vocabulary == 51_864:
         options = Whisper(timestamps=options.timestamps)
-    language = model.language_of(encoded(vocabulary), options)
+    cache = model.decoder.begin(encoded(vocabulary))
+    language = detection.language_of(model.decoder, cache, model.vocabulary.special, options)
     assert language == (wanted["language"] if vocabulary > 51_864 else None)
     prompt = search.prompt_of(model.tokenizer, options, language, [], model.decoder.room)
     assert list(prompt.tokens) == wanted["sot_sequence"]
     found = search.read(
         model.decoder,
-        model.decoder.begin(encoded(vocabulary)),
+        cache,
         [prompt],
         search.search_of(kind(**settings), 0.0, None, model.vocabulary.special.end),
         search.filters_of(model.tokenizer, options),
@@ -139,6 +147,88 @@ def test_a_look_inside_reads_a_translation_as_one(models) -> None:
     assert model.inspect(audio, replace(made, language="de-CH"), 0, 4).token_ids
 
 
+def test_a_text_is_aligned_behind_its_language_and_task(models, encoded) -> None:
+    model, text, told = models(51_865), "Where is the old house?", Whisper(language="de", task="translate")
+    aligned = model.align(rigs.sound(), text, whisper=told)
+    special, tokens = model.vocabulary.special, model.tokenizer.encode(text)
+    before = [special.start, special.language("de"), special.translate, special.no_timestamps]
+    rows = range(len(before) - 1, len(before) + len(tokens) - 1)
+    cache = model.decoder.begin(encoded(51_865))
+    logits, _, _ = model.decoder.step(np.array([[*before, *tokens]]), cache, wanted=Wanted(rows))
+    expected = log_softmax(logits[0, :, : special.end])[np.arange(len(tokens)), tokens]
+    assert [token.log_prob for token in aligned.tokens] == pytest.approx(expected, abs=1e-4)
+    assert aligned.score == pytest.approx(expected.sum(), abs=1e-3)
+    # It says of itself what it is, so that it is looked into, kept and aligned again as a translation.
+    assert aligned.language == "de" and aligned.decoding.whisper == told
+    kept = Document.from_transcript(aligned)
+    assert kept.language == "en"
+    assert options_of(kept.provenance.decoding) == told
+    spoken = model.align(rigs.sound(), text, whisper=Whisper(language="de"))
+    assert abs(spoken.score - aligned.score) > 1e-3
+
+
+def test_changed_words_are_aligned_in_the_language_and_task_of_their_document(models) -> None:
+    model, audio, text = models(51_865), rigs.sound(), "Where is the old house?"
+    for task in ("translate", "transcribe"):
+        aligned = model.align(audio, text, whisper=Whisper(language="de", task=task))
+        document = Document.from_transcript(aligned)
+        changed = [document.first("words").segments[2].id]
+        other = replace(document, language="en", provenance=Provenance())
+        # All words and all of the sound are within reach of the one in the middle: they stay where they are.
+        found = [propose(model, audio, one, changed).largest for one in (document, other)]
+        assert found[0] == 0 and found[1] > 0.01
+
+
+@pytest.mark.parametrize(
+    ("decoding", "expected"),
+    [
+        (None, Whisper()),
+        (asr_core.Maes(), Whisper()),
+        (Beam(whisper=Whisper(task="translate", seed=3)), Whisper(task="translate", seed=3)),
+        ({"whisper": {"language": "de", "task": "translate", "seed": -1}}, Whisper(language="de", task="translate")),
+        ({"whisper": {"language": 3, "task": "sing"}}, Whisper()),
+        ({"whisper": "translate"}, Whisper()),
+    ],
+)
+def test_what_a_text_was_written_with(decoding: Any, expected: Whisper) -> None:
+    assert options_of(decoding) == expected
+
+
+class Counting:
+    """The model behind a recognizer; counts how often the keys and values of audio are computed."""
+
+    def __init__(self, model: Any) -> None:
+        self._model, self.begun = model, 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
+
+    def begin(self, encoded: np.ndarray) -> Any:
+        self.begun += 1
+        return self._model.begin(encoded)
+
+
+def test_the_decoder_meets_a_window_once_also_where_its_language_is_heard(models, encoded) -> None:
+    counting = Counting(models(51_865)._model)
+    model, audio = replace(models(51_865), _model=counting), rigs.sound()
+    model.transcribe(audio, decoding=Greedy(whisper=quick()))
+    assert counting.begun == 1
+    model.align(audio, "Wo ist er?")
+    assert counting.begun == 2
+    with model.stream(window=asr_core.StreamWindow(chunk=4.0)) as stream:
+        stream.feed(audio)
+    assert counting.begun == 3
+    # Two languages in a batch, each heard in its own window, whose texts and times are those it has alone.
+    other = model.encode(*model.features([rigs.sound(seed=1)]))[0]
+    both, frames = np.concatenate([encoded(51_865), other]), np.array([200, 200])
+    made = model.decode(both, frames, Greedy(whisper=quick()))
+    assert counting.begun == 4
+    for i, [one] in enumerate(made):
+        [[alone]] = model.decode(both[i : i + 1], frames[i : i + 1], Greedy(whisper=quick()))
+        assert (one.token_ids, one.start_frames) == (alone.token_ids, alone.start_frames)
+        assert one.confidences == pytest.approx(alone.confidences, abs=1e-4)
+
+
 @pytest.mark.parametrize(("language", "kept"), [(None, "de"), ("sv", "sv")])
 def test_no_language_is_kept_from_a_window_without_speech(models, monkeypatch, language, kept) -> None:
     silent, detected = iter([True, False]), iter(["fi", "de"])
@@ -157,6 +247,8 @@ def test_what_a_model_does_not_know_is_said(models) -> None:
     ):
         with pytest.raises(DecodingError, match=said):
             models(vocabulary).transcribe(audio, decoding=Greedy(whisper=options))
+        with pytest.raises(DecodingError, match=said):
+            models(vocabulary).align(audio, "Where?", whisper=options)
     assert len(models(51_865).info.languages) == 99 and len(models(51_866).info.languages) == 100
     assert models(51_864).info.languages == ("en",)
 
@@ -181,5 +273,5 @@ def test_a_stream_hears_the_language_until_something_is_final(models) -> None:
 
 
 def language_of(model: asr_core.Recognizer, audio: np.ndarray) -> str:
-    encoded = model.encode(*model.features([audio]))[0]
-    return detection.most_probable(detection.language_probabilities(model.decoder, encoded, model.vocabulary.special))
+    cache = model.decoder.begin(model.encode(*model.features([audio]))[0])
+    return detection.language_of(model.decoder, cache, model.vocabulary.special, Whisper())

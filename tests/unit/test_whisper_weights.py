@@ -17,10 +17,11 @@ import mlx.core as mx  # noqa: E402
 import mlx.nn as nn  # noqa: E402
 from mlx.utils import tree_flatten  # noqa: E402
 
+from asr_core.engine import engine  # noqa: E402
 from asr_core.errors import DecodingError, ModelError  # noqa: E402
 from asr_core.models import ctranslate2, whisper_weights  # noqa: E402
 from asr_core.models.whisper import Whisper  # noqa: E402
-from asr_core.models.whisper_config import Dimensions, alignment_heads  # noqa: E402
+from asr_core.models.whisper_config import Dimensions, Wanted, alignment_heads  # noqa: E402
 from asr_core.models.whisper_network import Network  # noqa: E402
 from tests.whisper_files import ctranslate2_file, torch_layout, transformers_config, transformers_name  # noqa: E402
 
@@ -56,7 +57,7 @@ def load(folder: Path) -> Whisper:
 
 def logits_of(model: Whisper) -> np.ndarray:
     mel = np.random.default_rng(1).standard_normal((1, 3000, 80)).astype(np.float32)
-    return model.step(np.array([[5, 9, 2]]), model.begin(model.encode(mel)), positions=(0, 1, 2))[0]
+    return model.step(np.array([[5, 9, 2]]), model.begin(model.encode(mel)), wanted=Wanted((0, 1, 2)))[0]
 
 
 def test_layouts_of_mlx_and_transformers_are_one_model(weights, model, tmp_path) -> None:
@@ -88,6 +89,13 @@ def test_ctranslate2_is_the_same_model(weights, model, tmp_path, kind) -> None:
     assert made.config == model.config
     apart = np.abs(logits_of(made) - logits_of(model)).max()
     assert apart <= {"float16": 0, "bfloat16": 0.05, "int8": 0.05}[kind]
+
+
+def test_stored_weights_may_be_read_in_any_thread(weights, tmp_path) -> None:
+    write_mlx(tmp_path, weights, "model.safetensors")
+    stored = engine().run(whisper_weights.load_checkpoint, tmp_path).weights
+    assert stored.keys() == weights.keys()
+    assert all(np.array_equal(np.array(x), weights[name]) for name, x in stored.items())
 
 
 def test_quantized_layers_stay_quantized(weights, model, tmp_path) -> None:
@@ -147,9 +155,9 @@ def test_alignment_heads_named_published_or_the_last_half() -> None:
 def test_a_step_of_several_tokens_goes_on_from_the_cache(model) -> None:
     encoded = model.encode(np.random.default_rng(2).standard_normal((1, 3000, 80)).astype(np.float32))
     tokens = np.array([[4, 8, 15, 16, 23]])
-    whole, _, looks = model.step(tokens, model.begin(encoded), positions=range(5), heads=((0, 0), (1, 0)))
-    first, cache, _ = model.step(tokens[:, :2], model.begin(encoded), positions=(0, 1))
-    rest, cache, later = model.step(tokens[:, 2:], cache, positions=(0, 1, 2), heads=((0, 0), (1, 0)))
+    whole, _, looks = model.step(tokens, model.begin(encoded), wanted=Wanted(range(5), ((0, 0), (1, 0))))
+    first, cache, _ = model.step(tokens[:, :2], model.begin(encoded), wanted=Wanted((0, 1)))
+    rest, cache, later = model.step(tokens[:, 2:], cache, wanted=Wanted((0, 1, 2), ((0, 0), (1, 0))))
     assert np.concatenate([first, rest], axis=1) == pytest.approx(whole, abs=1e-4)
     assert later == pytest.approx(looks[:, :, 2:], abs=1e-4) and looks.shape == (1, 2, 5, 1500)
     assert cache.length == 5
