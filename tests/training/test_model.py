@@ -15,6 +15,7 @@ from safetensors.torch import load_file  # noqa: E402
 from asr_core.features import FeatureConfig, log_mel  # noqa: E402
 from assets.demo_model.training.augment import LogMel, at_speed, in_room  # noqa: E402
 from assets.demo_model.training.batches import Example, buckets, make_batch  # noqa: E402
+from assets.demo_model.training.depthwise import depthwise  # noqa: E402
 from assets.demo_model.training.export import write_folder  # noqa: E402
 from assets.demo_model.training.losses import ctc_loss, tdt_loss  # noqa: E402
 from assets.demo_model.training.model import load  # noqa: E402
@@ -60,6 +61,19 @@ def test_a_step_lowers_both_losses_of_its_batch():
         (transducer + labels).backward()
         optimizer.step()
     assert sum(both[2]) < sum(both[0])
+
+
+@pytest.mark.parametrize("shape", [(2, 9, 6, 5), (1, 8, 7, 16)])
+def test_the_depthwise_convolution_and_its_gradients_are_pytorchs(shape):
+    torch.manual_seed(0)
+    inputs = [torch.randn(size, requires_grad=True) for size in (shape, (shape[-1], 1, 3, 3), shape[-1:])]
+    x, weight, bias = inputs
+    ours = depthwise(x, weight, bias)
+    theirs = torch.nn.functional.conv2d(x.permute(0, 3, 1, 2), weight, bias, 2, 1, groups=shape[-1])
+    theirs = theirs.permute(0, 2, 3, 1)
+    torch.testing.assert_close(ours, theirs)
+    back = torch.randn_like(ours)
+    torch.testing.assert_close(torch.autograd.grad(ours, inputs, back), torch.autograd.grad(theirs, inputs, back))
 
 
 def test_buckets_hold_every_example_once_and_are_full_but_not_too_full():

@@ -30,7 +30,7 @@ class _Depthwise(torch.autograd.Function):
         ctx.save_for_backward(x, kernel)
         B, T, F, C = x.shape
         out = torch.zeros(B, (T + 1) // 2, (F + 1) // 2, C)
-        _convolve(x.detach().numpy(), kernel.detach().numpy(), out.numpy())
+        _convolve(x.detach().numpy(), kernel.detach().numpy(), out.numpy(), None, None)
         return out
 
     @staticmethod
@@ -38,12 +38,16 @@ class _Depthwise(torch.autograd.Function):
         x, kernel = ctx.saved_tensors
         to_x, to_kernel = torch.zeros_like(x), torch.zeros_like(kernel)
         arrays = (x, kernel, gradient.float().contiguous(), to_x, to_kernel)
-        _convolve_back(*(array.detach().numpy() for array in arrays))
+        _convolve(*(array.detach().numpy() for array in arrays))
         return to_x, to_kernel
 
 
 @numba.njit(cache=True, fastmath=True)
-def _convolve(x: np.ndarray, kernel: np.ndarray, out: np.ndarray) -> None:
+def _convolve(x: np.ndarray, kernel: np.ndarray, out: np.ndarray, to_x: Any, to_kernel: Any) -> None:
+    """Add to `out`; or with `to_x` and `to_kernel`, which are None otherwise, bring the gradient `out` back to them.
+
+    Numba compiles either way on its own, without the branch.
+    """
     B, T, F, C = x.shape
     for b in range(B):
         for t in range(out.shape[1]):
@@ -54,25 +58,11 @@ def _convolve(x: np.ndarray, kernel: np.ndarray, out: np.ndarray) -> None:
                         row, column = 2 * t + i - 1, 2 * f + j - 1
                         if 0 <= row < T and 0 <= column < F:
                             source, weights = x[b, row, column], kernel[i, j]
-                            for c in range(C):
-                                target[c] += source[c] * weights[c]
-
-
-@numba.njit(cache=True, fastmath=True)
-def _convolve_back(
-    x: np.ndarray, kernel: np.ndarray, gradient: np.ndarray, to_x: np.ndarray, to_kernel: np.ndarray
-) -> None:
-    B, T, F, C = x.shape
-    for b in range(B):
-        for t in range(gradient.shape[1]):
-            for f in range(gradient.shape[2]):
-                given = gradient[b, t, f]
-                for i in range(3):
-                    for j in range(3):
-                        row, column = 2 * t + i - 1, 2 * f + j - 1
-                        if 0 <= row < T and 0 <= column < F:
-                            source, weights = x[b, row, column], kernel[i, j]
-                            to_source, to_weights = to_x[b, row, column], to_kernel[i, j]
-                            for c in range(C):
-                                to_source[c] += given[c] * weights[c]
-                                to_weights[c] += given[c] * source[c]
+                            if to_x is None:
+                                for c in range(C):
+                                    target[c] += source[c] * weights[c]
+                            else:
+                                to_source, to_weights = to_x[b, row, column], to_kernel[i, j]
+                                for c in range(C):
+                                    to_source[c] += target[c] * weights[c]
+                                    to_weights[c] += target[c] * source[c]
