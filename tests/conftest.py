@@ -12,6 +12,10 @@ import numpy as np
 import pytest
 
 import asr_core
+from asr_core.blas import bind_blas
+
+# Before any test is collected: one that imports a module of MLX would leave all of them with the slow products.
+bind_blas()
 
 DATA = Path(__file__).parent / "data"
 ORACLE = DATA / "oracle"
