@@ -35,6 +35,8 @@ const desk = {
   selection: null /* {tier, id}: key of the tier and id of the segment */,
   range: null /* {start, end} drawn or extended by hand */,
   proposal: null /* {revision, times, before, words}: new times that wait for yes or no */,
+  typed: () => "" /* set by the text's card: what stands there and is not saved */,
+  turn: 0 /* counts up with every document that is asked for */,
   view: null /* set by the view: show(start, end), play(start, end), focus() */,
   wanted: null /* {kind, source} that another tab handed over before this one was built */,
 };
@@ -95,7 +97,12 @@ async function openDocument(id, { quiet = false } = {}) {
   const known = desk.head?.id === id ? desk.document.audio : null;
   const isSame = known !== null;
   if (!isSame) emit("desk:opening", id);
+  desk.turn += 1;
+  const { turn } = desk;
   const answer = await ask("annotate_open", id, known);
+  /* What was done here while it was on its way is saved first. */
+  if (!isSame) await saver.flushed();
+  if (turn !== desk.turn) return false; /* another one has been asked for since */
   if (answer.error) {
     tell("error", answer.error);
     if (!isSame) emit("desk:opening", null);

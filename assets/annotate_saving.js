@@ -46,7 +46,16 @@ const chain = (first, second) => (value) => (first(value), second(value));
 async function work() {
   if (saver.busy) return;
   saver.busy = true;
+  try {
+    await workOff();
+  } finally {
+    saver.busy = false;
+  }
+}
+
+async function workOff() {
   for (let tries = 0; saver.queue.length;) {
+    if (isGone(saver.queue[0])) continue;
     const { id, op, ticket: name, resolve } = saver.queue[0];
     const began = performance.now();
     const answer = await ask("annotate_edit", id, desk.head.revision, op, name);
@@ -58,6 +67,7 @@ async function work() {
       continue;
     }
     tries = 0;
+    if (isGone(saver.queue[0])) continue;
     if (answer.conflict !== undefined) {
       await handBack();
       break;
@@ -77,7 +87,15 @@ async function work() {
     setSaving(saver.queue.length ? "saving" : "saved", answer.error ? saver.at : new Date());
     resolve(answer.error ? null : answer);
   }
-  saver.busy = false;
+}
+
+/* Whether the document of an edit has been closed, because somebody deleted it: then the edit is let go. */
+function isGone({ id, resolve }) {
+  if (desk.head?.id === id) return false;
+  saver.queue.shift();
+  setSaving(saver.queue.length ? "saving" : "saved");
+  resolve(null);
+  return true;
 }
 
 function takeAnswer({ head, delta }) {
@@ -128,9 +146,10 @@ async function lookForOthers(element) {
   const answer = await desk.server.annotate_look([desk.workspace, id]).catch(() => null);
   if (!answer || desk.head?.id !== id || saver.queue.length || desk.head.revision !== revision) return;
   if (answer.error) {
+    const written = desk.typed();
     closeDocument();
     refreshList();
-    return tell("warn", answer.error);
+    return tell("warn", written ? `${answer.error} What you were writing: ${written}` : answer.error);
   }
   if (answer.revision === revision) return;
   await openDocument(id, { quiet: true });

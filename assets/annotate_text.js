@@ -47,10 +47,11 @@ function buildTextCard() {
 
   const isTyping = () => document.activeElement === field;
   const isChanged = () => edited && field.value !== edited.text;
+  desk.typed = () => (isChanged() ? field.value : "");
 
   function show() {
     const there = desk.document && target();
-    if (isTyping() && isChanged() && there && edited.id === there.tier.ids[there.index]) return;
+    if (isTyping() && isChanged() && (!there || edited.id === there.tier.ids[there.index])) return;
     field.disabled = !there;
     if (!there) {
       edited = null;
@@ -94,12 +95,16 @@ function buildTextCard() {
 
   async function save() {
     if (!isChanged()) return leave();
-    const { tier, id } = edited;
+    const { id } = edited;
     const text = field.value;
-    const index = tier.ids.indexOf(id);
+    const tier = desk.document?.tiers[edited.tier.key];
+    const index = tier ? tier.ids.indexOf(id) : -1;
     edited.text = text.trim();
     desk.view.focus();
-    if (index < 0) return tell("warn", `The segment was deleted meanwhile. What you wrote: ${text}`);
+    if (index < 0) {
+      show();
+      return tell("warn", `What this belongs to was deleted meanwhile. What you wrote: ${text}`);
+    }
     if (!text.trim()) return sendEdit({ op: "delete", id }, `deletion of “${labelOf(tier, index)}”`);
     if (!(await setText(tier, index, text))) show();
     return undefined;

@@ -109,6 +109,11 @@ def _import(services: Services, workspace: str, model: str, folder: Path, job: J
                 break
             made.say(f"Recording {i + 1} of {len(recordings)}: {found.name}", i / len(recordings))
             try:
+                services.annotations.store.check_room(workspace)
+            except StoreError as error:  # said once, and nothing is heard in vain
+                problems.append(str(error))
+                break
+            try:
                 with _piece(found, folder, pieces, services.settings.max_minutes * 60) as audio:
                     ids.append(_take(services, workspace, model, found, audio, job))
                 made.count = len(ids)

@@ -18,7 +18,7 @@ from components import wording
 from components.align_view import columns_of_audio
 from components.annotate_data import delta_of, head_of, listed, tiers_of, words_changed
 from components.annotate_edits import Fields, planned, snapped
-from components.annotations import document_of
+from components.annotations import LONGEST_NAME, document_of, shown_name
 from components.documents import UnknownDocumentError
 from components.services import Services
 from components.trials import UnknownTrialError
@@ -167,10 +167,10 @@ def delete(services: Services, key: Any, id: Any) -> dict[str, Any]:
 def rename(services: Services, key: Any, id: Any, name: Any) -> dict[str, Any]:
     """Call a document something else."""
     entry = services.annotations.entry(key, id)
-    text = " ".join(name.split())[:200] if isinstance(name, str) else ""
+    text = shown_name(name)
     if not text:
-        raise StoreError("A recording has a name of 1 to 200 letters.")
-    services.annotations.store.rename(entry.id, text.encode("utf-8", "replace").decode("utf-8"))
+        raise StoreError(f"A recording has a name of 1 to {LONGEST_NAME} letters that can be seen.")
+    services.annotations.store.rename(entry.id, text)
     return list_documents(services, key)
 
 

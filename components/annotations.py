@@ -6,6 +6,7 @@ import logging
 import re
 import threading
 import time
+import unicodedata
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,9 @@ KEY = re.compile(r"[A-Za-z0-9_-]{22,64}")
 SAMPLE_RATE = 16_000
 #: Recordings and comparisons of other tabs of which it is known that they are documents here.
 TAKEN = 2_000
+LONGEST_NAME = 200
+#: Zero width non-joiner and joiner.
+JOINERS = "\u200c\u200d"
 NO_KEY = "This page has no workspace key. Allow the site to keep data in this browser, and load the page again."
 
 
@@ -75,7 +79,7 @@ class Annotations:
                 return self.store.entry(known, workspace)
             except StoreError:  # it has been deleted since
                 self._taken.pop((workspace, *source), None)
-        entry = self.store.add(document, name=name, audio=audio, workspace=workspace)
+        entry = self.store.add(document, name=shown_name(name) or "recording", audio=audio, workspace=workspace)
         if source:
             self._taken[workspace, *source] = entry.id
             while len(self._taken) > TAKEN:
@@ -151,6 +155,18 @@ class Annotations:
         thread = threading.Thread(target=run, name="annotations sweep", daemon=True)
         thread.start()
         return thread
+
+
+def shown_name(name: Any) -> str:
+    """A name as a list shows it, in one line; "" where nothing of it can be seen.
+
+    What cannot be seen is left out, since it would let one name look like another; only joiners stay, which letters and
+    signs are made with.
+    """
+    text = name.encode("utf-8", "replace").decode("utf-8") if isinstance(name, str) else ""
+    text = " ".join(text.split())[:LONGEST_NAME]
+    kept = "".join(c for c in text if c in JOINERS or unicodedata.category(c) not in ("Cc", "Cf")).strip()
+    return kept if kept.strip(JOINERS + " ") else ""
 
 
 def document_of(recording: recordings.Document, transcript: Transcript, revision: str | None = None) -> Document:

@@ -20,6 +20,8 @@ STYLES = (
     "compare.css",
     "live.css",
     "annotate.css",
+    "annotate_list.css",
+    "annotate_panels.css",
     "page.css",
 )
 #: Put into one function in this order, so that they share a scope without a bundler.

@@ -13,7 +13,7 @@ from typing import Literal
 
 from asr_core.annotation.document import STATES, Document
 from asr_core.annotation.draft import Draft, shared
-from asr_core.annotation.segments import DECIMALS, DocumentError, Segment, Tier
+from asr_core.annotation.segments import DECIMALS, DocumentError, Segment, Tier, words_in
 
 #: Seconds that a segment keeps at least when its boundary is moved.
 SHORTEST = 0.001
@@ -26,7 +26,7 @@ def set_text(document: Document, id: int, text: str) -> Document:
     accepted. Raises DocumentError where nothing would be left.
     """
     tier, at = document.find(id)
-    segment, text = tier.segments[at], " ".join(text.split())
+    segment, text = tier.segments[at], " ".join(words_in(text))
     if not text:
         raise DocumentError("A segment has a text; delete it if nothing is said there.")
     draft = Draft(document)
@@ -60,13 +60,13 @@ def set_texts(document: Document, texts: Mapping[int, str]) -> Document:
             places = []
         if not places:
             others.append((id, text))
-        elif words := text.split():
+        elif words := words_in(text):
             _say(draft, places[0], places[-1] + 1, words)
         else:
             draft.put_words(places[0], places[-1] + 1, [])
     document = draft.done()
     for id, text in others:
-        document = set_text(document, id, text) if text.split() else delete(document, id)
+        document = set_text(document, id, text) if words_in(text) else delete(document, id)
     return document
 
 
@@ -110,7 +110,9 @@ def split(document: Document, id: int, time: float, texts: tuple[str, str] | Non
     draft = Draft(document)
     if _is_own(document, tier, "sentences") and document.first("words"):
         return _split_sentence(draft, at, time)
-    first, second = texts or _cut(segment, time)
+    first, second = (" ".join(words_in(text)) for text in texts) if texts else _cut(segment, time)
+    if texts and not (first and second):
+        raise DocumentError("Both parts of a segment that is split have a text.")
     new = replace(segment, id=draft.new_id(), text=second, start=time, token_id=None, log_prob=None)
     parts = [replace(segment, text=first, end=time, token_id=None, log_prob=None), new]
     if _is_own(document, tier, "words"):
@@ -151,17 +153,23 @@ def merge(document: Document, id: int) -> Document:
 
 
 def insert(document: Document, tier: str, start: float, end: float, text: str = "") -> Document:
-    """Put a new segment where there is room. Raises DocumentError where there is none."""
+    """Put a new segment where there is room; several words share its time. Raises DocumentError where there is none."""
     into = document.tier(tier)
     draft = Draft(document)
-    segment = Segment(draft.new_id(), " ".join(text.split()), start, end, accepted=True)
+    segment = Segment(draft.new_id(), " ".join(words_in(text)), start, end, accepted=True)
     at = next((i for i, other in enumerate(into.segments) if other.start >= segment.end), len(into.segments))
     if _is_own(document, into, "words"):
         if not segment.text:
             raise DocumentError("A word has a text; give one.")
+        texts = segment.text.split()
+        ids = [segment.id, *(draft.new_id() for _ in texts[1:])]
+        spans = shared(texts, segment.start, segment.end)
+        made = [
+            replace(segment, id=id, text=one, start=a, end=b) for id, one, (a, b) in zip(ids, texts, spans, strict=True)
+        ]
         around = [s.id for s in draft.sentences if s.start <= segment.start <= s.end]
         before = draft.home.get(draft.words[at - 1].id) if at else None
-        draft.put_words(at, at, [segment], around[0] if around else before)
+        draft.put_words(at, at, made, around[0] if around else before)
         return draft.done()
     segments = (*into.segments[:at], segment, *into.segments[at:])
     return document.with_tiers(Tier(into.name, into.kind, segments), next_id=draft.next_id)

@@ -11,7 +11,7 @@ from asr_core.alignment import Transcript
 from asr_core.annotation.conversion import tiers_of
 from asr_core.annotation.document import Document
 from asr_core.annotation.edits import set_text
-from asr_core.annotation.segments import DocumentError, Segment, Tier
+from asr_core.annotation.segments import DocumentError, Segment, Tier, words_in
 from asr_core.annotation.timing import members
 
 #: What a mark says, at most this long; a name is as short.
@@ -144,7 +144,7 @@ def _free_name(document: Document, name: str) -> str:
 
 
 def _short(text: str, what: str) -> str:
-    text = " ".join(text.split()) if isinstance(text, str) else ""
+    text = " ".join(words_in(text)) if isinstance(text, str) else ""
     if not 0 < len(text) <= LONGEST_MARK:
         raise DocumentError(f"A {what} has 1 to {LONGEST_MARK} letters.")
     return text

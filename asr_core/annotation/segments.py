@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -109,3 +110,8 @@ def is_number(value: Any) -> bool:
         return math.isfinite(float(value))
     except (TypeError, ValueError, OverflowError):
         return False
+
+
+def words_in(text: str) -> list[str]:
+    """The words of a text, parted by white space; what nobody could see, such as a lone zero-width space, is none."""
+    return [word for word in text.split() if not all(unicodedata.category(c) in ("Cc", "Cf") for c in word)]

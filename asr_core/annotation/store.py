@@ -84,9 +84,7 @@ class Store:
             document = replace(document, audio=replace(document.audio, name=Path(audio).name, sha256=digest))
         key, now = secrets.token_urlsafe(18), self._clock()
         with self._transaction() as database:
-            count = database.execute("SELECT count(*) FROM documents WHERE workspace = ?", (workspace,)).fetchone()[0]
-            if count >= self._limits.documents:
-                raise StoreError(f"This workspace holds {count} documents, all it may; delete some first.")
+            self.check_room(workspace)
             database.execute(
                 "INSERT INTO documents VALUES (?, ?, ?, ?, ?, 0, 0, ?, ?, ?)",
                 (key, workspace, name, digest, document.state, summary_of(document), now, now),
@@ -94,6 +92,14 @@ class Store:
             database.execute("INSERT INTO snapshots VALUES (?, 0, ?)", (key, _written(document)))
         self._remember(key, 0, document)
         return self.entry(key)
+
+    def check_room(self, workspace: str = "") -> None:
+        """Raise StoreError where a workspace holds all documents that it may."""
+        with self._lock:
+            found = self._database.execute("SELECT count(*) FROM documents WHERE workspace = ?", (workspace,))
+            count = found.fetchone()[0]
+        if count >= self._limits.documents:
+            raise StoreError(f"This workspace holds {count} documents, all it may; delete some first.")
 
     def entries(self, workspace: str = "") -> list[Entry]:
         """The documents of a workspace, the last changed first."""

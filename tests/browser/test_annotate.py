@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pympi
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 from praatio import textgrid as praatio_textgrid
 
 import asr_core
@@ -67,6 +67,19 @@ def drag(page: Page, start: float, end: float) -> None:
     page.mouse.down()
     page.mouse.move(*place(page, end), steps=4)
     page.mouse.up()
+
+
+#: Where the page asks for a server function.
+SERVER_FUNCTIONS = re.compile("component_server")
+
+
+def is_edit(route: Route) -> bool:
+    return "annotate_edit" in (route.request.post_data or "")
+
+
+def delete_open(page: Page) -> None:
+    page.locator(".ts-recording-row.ts-open .ts-remove").click(force=True)
+    page.get_by_role("button", name="Delete for good").click()
 
 
 def test_a_dragged_boundary_stays_after_a_reload_and_its_undo_too(page: Page, heard: asr_core.Transcript) -> None:
@@ -175,6 +188,12 @@ def test_two_windows_on_one_document(page: Page, browser: Browser) -> None:
     # The first one sees it without doing anything.
     at_revision(page, 2)
     expect(page.locator(".ts-annotate-messages")).to_contain_text("Another window has changed this document")
+    # One deletes it while the other one is writing.
+    page.keyboard.press("e")
+    page.locator(".ts-annotate-text").fill("half a sentence")
+    delete_open(other)
+    expect(page.locator(".ts-annotate-messages")).to_contain_text("What you were writing: half a sentence")
+    expect(page.locator(".ts-annotate-empty")).to_be_visible()
     other.context.close()
 
 
@@ -191,6 +210,23 @@ def test_a_failed_save_is_said_and_tried_again(app: str, browser: Browser) -> No
     context.set_offline(False)
     at_revision(page, 1)
     expect(page.locator(".ts-undo")).to_contain_text("accepting")
+    # The store makes the next edit, and its answer does not arrive: it is asked for again, and made once.
+    lost: list[Route] = []
+
+    def lose(route: Route) -> None:
+        if is_edit(route) and not lost:
+            lost.append(route)
+            route.fetch()
+            route.abort()
+        else:
+            route.continue_()
+
+    page.route(SERVER_FUNCTIONS, lose)
+    page.keyboard.press("x")
+    at_revision(page, 2)
+    assert lost
+    expect(page.locator(".ts-undo")).to_have_text("Undo mark “unclear”")
+    expect(page.locator(".ts-annotate-messages")).not_to_contain_text("another window")
     context.close()
 
 
@@ -278,8 +314,7 @@ def test_a_recording_and_its_text_are_imported_and_aligned(page: Page) -> None:
     page.keyboard.press("ArrowRight")
     expect(page.locator(".ts-annotate-text")).to_have_value("Why would you sell a sandwich?")
     expect(page.locator(".ts-recording-row.ts-open")).to_contain_text(SHORT)
-    page.locator(".ts-recording-row.ts-open .ts-remove").click(force=True)
-    page.get_by_role("button", name="Delete for good").click()
+    delete_open(page)
     expect(page.locator(".ts-annotate-empty")).to_be_visible()
 
 
@@ -341,8 +376,14 @@ def test_a_folder_comes_in_and_what_is_done_goes_out(page: Page, tmp_path: Path)
     page.get_by_role("dialog").get_by_role("button", name="Import").click()
     expect(page.locator(".ts-annotate-messages")).to_contain_text("2 of 2 recordings imported.")
     opened(page)
-    page.locator(".ts-recording", has_text="two.flac").first.click()
+    # What the list counts of a document is what its queue holds, at any threshold.
+    page.locator("#ts-annotate").get_by_label("Mark below", exact=True).fill("0.95")
+    other = page.locator(".ts-recording-row", has_text="two.flac")
+    count = other.locator(".ts-left").inner_text().strip()
+    other.locator(".ts-recording").click()
     expect(page.locator(".ts-annotate-bar h2")).to_have_text("two.flac")
+    expect(page.locator(".ts-annotate-queue header")).to_contain_text(f"{count} of {count} left")
+    expect(page.locator(".ts-annotate-queue header")).to_contain_text("below 0.95")
     expect(page.locator("#ts-annotate .ts-align")).to_be_focused()
     page.keyboard.press("ArrowRight")
     expect(page.locator(".ts-annotate-text")).to_have_value("Why would you sell two sandwiches?")
@@ -352,3 +393,17 @@ def test_a_folder_comes_in_and_what_is_done_goes_out(page: Page, tmp_path: Path)
         page.get_by_role("button", name="Export done (.zip)").click()
     with zipfile.ZipFile(download.value.path()) as archive:
         assert any(name.startswith("textgrid/two") for name in archive.namelist())
+    # An edit is on its way while its document is deleted; what is done to the next one is saved all the same.
+    held: list[Route] = []
+    page.route(SERVER_FUNCTIONS, lambda route: held.append(route) if is_edit(route) else route.continue_())
+    page.locator("#ts-annotate .ts-align").focus()
+    page.keyboard.press("d")
+    expect(page.locator(".ts-saved")).to_have_attribute("data-saved", "saving")
+    delete_open(page)
+    expect(other).to_have_count(0)
+    page.unroute(SERVER_FUNCTIONS)
+    held[0].continue_()
+    page.locator(".ts-recording", has_text="one.flac").click()
+    expect(page.locator(".ts-annotate-bar h2")).to_have_text("one.flac")
+    page.keyboard.press("d")
+    at_revision(page, 1)

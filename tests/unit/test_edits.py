@@ -117,6 +117,32 @@ def test_split_and_merge() -> None:
         edits.merge(before, 5)
 
 
+@pytest.mark.parametrize("text", ["\u200b", "\ufeff \u2060", "\u202e", "  \n "])
+def test_what_cannot_be_seen_is_no_word(text: str) -> None:
+    before = document()
+    sentence = before.first("sentences").segments[1]
+    for refused in (
+        lambda: edits.set_text(before, 1, text),
+        lambda: edits.insert(before, "words", 3.2, 3.4, text),
+        lambda: edits.split(before, 1, 0.75, ("meet", text)),
+    ):
+        with pytest.raises(DocumentError, match="a text"):
+            refused()
+    made = edits.set_text(before, sentence.id, f"Come {text} early.\u200b")
+    assert [word.text for word in made.first("words").segments[4:]] == ["Come", "early.\u200b"]
+    assert said(edits.set_texts(before, {sentence.id: text})) == ["The meeting is today."]
+
+
+def test_several_words_that_are_inserted_are_several_words() -> None:
+    made = edits.insert(document(), "words", 3.2, 3.8, "so they say")
+    assert [(w.text, w.start) for w in made.first("words").segments[-3:]] == [
+        ("so", 3.2),
+        ("they", 3.333333),
+        ("say", 3.6),
+    ]
+    assert said(made)[-1] == "Come early. so they say"
+
+
 def test_insert_delete_copy_accept() -> None:
     before = document()
     made = edits.insert(before, "words", 3.2, 3.5, "please")

@@ -3,77 +3,25 @@
 from __future__ import annotations
 
 import json
-import shutil
 import time
-import zipfile
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
-from gradio.utils import get_upload_folder
 
 import asr_core
-from asr_core.annotation import ConflictError, Document
+from asr_core.annotation import Audio, ConflictError, Document, Tier
 from asr_core.errors import FormatError, StoreError
 from components import annotate_desk as desk
 from components.annotate import server_functions
-from components.annotate_bulk import start_bulk, start_export
 from components.annotate_export import SUFFIXES, export
-from components.annotate_jobs import Work
 from components.annotate_report import report_of
-from components.annotate_work import decoders_of, start_import, start_second
+from components.annotations import shown_name
 from components.services import Services
 from components.settings import Settings
+from tests.annotating import NAME, SAMPLES, edit, load, transcribed, words
 
-SAMPLES = Path(__file__).parents[2] / "assets" / "samples"
-NAME = "sandwich.flac"
-SAID = "Why would you sell a sandwich?"
 HOSTILE = "<img src=x onerror=alert(1)> ${alert(1)} {{value}} שלום 👩‍🔬"
-
-
-@pytest.fixture
-def services(tmp_path: Path) -> Services:
-    return Services.start(Settings(data=tmp_path))
-
-
-@pytest.fixture(scope="module")
-def heard(demo: asr_core.Recognizer) -> asr_core.Transcript:
-    return demo.transcribe(SAMPLES / NAME)
-
-
-@pytest.fixture
-def id(services: Services, heard: asr_core.Transcript) -> str:
-    """A document that came over from Transcribe."""
-    return desk.take(services, "", "transcribe", transcribed(services, heard))["id"]
-
-
-def transcribed(services: Services, heard: asr_core.Transcript) -> str:
-    recording = services.documents.add(SAMPLES / NAME, NAME, move=False)
-    return services.documents.update(recording.id, transcript=heard).id
-
-
-def load(services: Services, id: str) -> Document:
-    return services.annotations.store.load(id)[0]
-
-
-def edit(services: Services, id: str, op: dict[str, Any], ticket: Any = None, revision: Any = None) -> dict[str, Any]:
-    now = services.annotations.store.load(id)[1] if revision is None else revision
-    return desk.edit(services, "", id, now, op, ticket)
-
-
-def words(services: Services, id: str) -> list[Any]:
-    return list(load(services, id).first("words").segments)
-
-
-def finished(work: Work, started: dict[str, Any]) -> dict[str, Any]:
-    """The end of a job."""
-    until = time.monotonic() + 60
-    while time.monotonic() < until:
-        answer = work.look(started["job"], False)
-        if "progress" not in answer:
-            return answer
-    raise AssertionError("the job did not end")
 
 
 def test_a_document_of_transcribe_has_its_words_and_its_sound(services: Services, id: str, heard) -> None:
@@ -294,82 +242,6 @@ def test_every_format_is_written_and_reads_back(services: Services, id: str) -> 
         export(services, "", id, "../../etc/passwd")
 
 
-@pytest.fixture
-def upload(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Put a file where Gradio's upload route would, and say what the page sends of it."""
-    folder = tmp_path / "uploads"
-    monkeypatch.setenv("GRADIO_TEMP_DIR", str(folder))
-    assert get_upload_folder() == str(folder)
-
-    def put(name: str, content: bytes | Path) -> dict[str, str]:
-        path = folder / f"{len(list(folder.glob('*')))}" / name
-        path.parent.mkdir(parents=True)
-        path.write_bytes(content) if isinstance(content, bytes) else shutil.copy(content, path)
-        return {"path": str(path), "name": name}
-
-    return put
-
-
-def test_a_recording_alone_is_transcribed(services: Services, upload, heard) -> None:
-    work = Work(services)
-    made = finished(work, start_import(services, work, "", {"audio": upload(NAME, SAMPLES / NAME), "model": "demo"}))
-    assert load(services, made["done"]).transcript().text == heard.text
-    assert desk.list_documents(services, "")["documents"][0]["name"] == NAME
-
-
-@pytest.mark.parametrize("given", ["text", "txt"])
-def test_a_text_gets_its_times(services: Services, upload, given: str) -> None:
-    work = Work(services)
-    what: dict[str, Any] = {"audio": upload(NAME, SAMPLES / NAME), "model": "demo"}
-    what |= {"text": SAID} if given == "text" else {"file": upload("said.txt", SAID.encode())}
-    made = load(services, finished(work, start_import(services, work, "", what))["done"])
-    found = made.first("words").segments
-    assert [word.text for word in found] == SAID.split()
-    assert all(a.end <= b.start for a, b in pairwise(found)) and found[-1].end < 1.95
-
-
-def test_a_file_brings_its_own_times(services: Services, upload, heard, tmp_path: Path) -> None:
-    work = Work(services)
-    asr_core.formats.write(heard, tmp_path / "x.srt")
-    file = upload("subtitles.srt", tmp_path / "x.srt")
-    made = finished(work, start_import(services, work, "", {"audio": upload(NAME, SAMPLES / NAME), "file": file}))
-    assert load(services, made["done"]).transcript().text == heard.text
-    broken = upload("broken.srt", b"1\n00:00:01,000 -- 00:00:02,000\nno arrow\n")
-    with pytest.raises(FormatError, match=r"broken\.srt.*line"):
-        start_import(services, work, "", {"audio": upload(NAME, SAMPLES / NAME), "file": broken})
-    late = upload("late.srt", b"1\n00:10:00,000 --> 00:10:02,000\nlater\n")
-    answer = finished(work, start_import(services, work, "", {"audio": upload(NAME, SAMPLES / NAME), "file": late}))
-    assert "lasts" in answer["error"]
-    with pytest.raises(StoreError, match="did not arrive"):
-        start_import(services, work, "", {"audio": {"path": "/etc/passwd", "name": "x.wav"}})
-
-
-def test_another_decoder_stands_in_a_tier_of_its_own(services: Services, id: str, demo: asr_core.Recognizer) -> None:
-    edit(services, id, {"op": "text", "id": words(services, id)[0].id, "text": "Whither"})
-    work = Work(services)
-    finished(work, start_second(services, work, "", id, "demo", "greedy ctc"))
-    document = load(services, id)
-    tier = document.tier("Greedy, CTC, Built-in demo, English")
-    ctc = demo.transcribe(SAMPLES / NAME, decoding=asr_core.Greedy(head="ctc"))
-    assert [word.text for word in tier.segments] == [word.text for word in ctc.words]
-    assert document.first("words").segments[0].text == "Whither"
-    edit(services, id, {"op": "take", "id": tier.segments[0].id})
-    assert words(services, id)[0].text == ctc.words[0].text
-    with pytest.raises(asr_core.DecodingError):
-        start_second(services, work, "", id, "demo", "maes rnnt")
-
-
-def test_decoders_are_those_of_the_models_heads() -> None:
-    assert [value for value, _ in decoders_of(("tdt", "ctc"))] == [
-        "greedy tdt",
-        "beam tdt",
-        "greedy ctc",
-        "beam ctc",
-        "maes",
-    ]
-    assert [value for value, _ in decoders_of(())] == ["greedy", "beam"]
-
-
 def test_the_report_measures_what_was_reviewed(services: Services, id: str) -> None:
     assert report_of(services, "", None)["quality"] is None
     word = words(services, id)[1]
@@ -394,36 +266,47 @@ def test_hostile_texts_are_kept_as_they_are(services: Services, id: str) -> None
     assert answer["head"]["reviewer"] == "?"
 
 
-def test_many_recordings_come_in_at_once(services: Services, upload, heard, tmp_path: Path) -> None:
-    asr_core.formats.write(heard, tmp_path / "said.srt")
-    with zipfile.ZipFile(tmp_path / "more.zip", "w") as archive:
-        archive.write(SAMPLES / NAME, "inside/zipped.flac")
-        archive.writestr("inside/zipped.txt", SAID)
-    sent = [
-        {**upload("a.flac", SAMPLES / NAME), "name": "clips/a.flac"},
-        {**upload("a.srt", tmp_path / "said.srt"), "name": "clips/a.srt"},
-        {**upload("b.flac", SAMPLES / NAME), "name": "../../b.flac"},
-        {**upload("c.flac", b"no audio"), "name": "clips/c.flac"},
-        upload("more.zip", tmp_path / "more.zip"),
-    ]
-    work = Work(services)
-    done = finished(work, start_bulk(services, work, "", {"files": sent, "model": "demo"}))["done"]
-    assert done["of"] == 4 and len(done["ids"]) == 3
-    assert len(done["problems"]) == 1 and "c.flac" in done["problems"][0]
-    entries = {one["name"]: one["id"] for one in desk.list_documents(services, "")["documents"]}
-    assert set(entries) == {"a.flac", "b.flac", "zipped.flac"}
-    assert load(services, entries["b.flac"]).transcript().text == heard.text
-    assert [word.text for word in words(services, entries["zipped.flac"])] == SAID.split()
-    assert not list(tmp_path.glob("import-*"))
-    with pytest.raises(StoreError, match="files are taken"):
-        start_bulk(services, work, "", {"files": []})
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ("a\nb\t c.wav", "a b c.wav"),
+        ("\u202egnp.exe.wav", "gnp.exe.wav"),
+        ("\u200bx\ufeff", "x"),
+        ("👩\u200d🔬.wav", "👩\u200d🔬.wav"),
+        ("\ud800.wav", "?.wav"),
+        ("x" * 300, "x" * 200),
+        (" \u200b\u200d ", ""),
+        (7, ""),
+    ],
+)
+def test_a_name_is_what_can_be_seen_of_it(services: Services, id: str, given: Any, shown: str) -> None:
+    assert shown_name(given) == shown
+    if not shown:
+        with pytest.raises(StoreError, match="can be seen"):
+            desk.rename(services, "", id, given)
+    else:
+        assert desk.rename(services, "", id, given)["documents"][0]["name"] == shown
 
 
-def test_what_is_done_goes_into_one_archive(services: Services, id: str) -> None:
-    work = Work(services)
-    with pytest.raises(StoreError, match="No document is done"):
-        start_export(services, work, "")
-    edit(services, id, {"op": "state", "state": "done"})
-    done = finished(work, start_export(services, work, ""))["done"]
-    with zipfile.ZipFile(done["path"]) as archive:
-        assert {"json/sandwich.json", "audio/sandwich.flac", "manifest.jsonl"} <= set(archive.namelist())
+@pytest.mark.parametrize("kinds", [(), ("tokens", "words", "sentences")])
+def test_an_empty_document_goes_into_every_format(services: Services, kinds: tuple[str, ...]) -> None:
+    empty = Document(Audio(duration=1.9), tuple(Tier(kind, kind) for kind in kinds))
+    id = services.annotations.add("", empty, "..", SAMPLES / NAME).id
+    answer = desk.open_document(services, "", id)
+    assert answer["head"]["summary"]["doubts"] == () and json.dumps(answer, allow_nan=False)
+    for format in SUFFIXES:
+        path = Path(export(services, "", id, format)["path"])
+        assert path.is_file()
+        if path.stat().st_size and format not in ("hf", "nemo"):
+            assert asr_core.formats.read(path, format=format).transcript().text == ""
+
+
+def test_ids_that_an_undo_took_back_are_new_ones_afterwards(services: Services, id: str) -> None:
+    first = edit(
+        services, id, {"op": "split", "id": words(services, id)[0].id, "time": words(services, id)[0].end - 0.05}
+    )
+    come = {row[0] for one in first["delta"] for _, row in one["come"]} - set(first["changed"][:1])
+    edit(services, id, {"op": "restore", "version": 0})
+    second = edit(services, id, {"op": "mark", "start": 0.1, "end": 0.3, "text": "noise"})
+    (marks,) = [one for one in second["delta"] if one["name"] == "marks"]
+    assert marks["come"][0][1][0] not in come and second["head"]["tiers"][-1] == "marks"
