@@ -36,7 +36,7 @@ const desk = {
   range: null /* {start, end} drawn or extended by hand */,
   proposal: null /* {revision, times, before, words}: new times that wait for yes or no */,
   typed: () => "" /* set by the text's card: what stands there and is not saved */,
-  turn: 0 /* counts up with every document that is asked for */,
+  turn: 0 /* counts up with every other document that is asked for */,
   view: null /* set by the view: show(start, end), play(start, end), focus() */,
   wanted: null /* {kind, source} that another tab handed over before this one was built */,
 };
@@ -96,8 +96,10 @@ async function openDocument(id, { quiet = false } = {}) {
     return tell("error", "The last edit is not saved yet, so this document stays open. It is tried again by itself.");
   const known = desk.head?.id === id ? desk.document.audio : null;
   const isSame = known !== null;
-  if (!isSame) emit("desk:opening", id);
-  desk.turn += 1;
+  if (!isSame) {
+    emit("desk:opening", id);
+    desk.turn += 1;
+  }
   const { turn } = desk;
   const answer = await ask("annotate_open", id, known);
   /* What was done here while it was on its way is saved first. */

@@ -149,7 +149,7 @@ async function lookForOthers(element) {
     const written = desk.typed();
     closeDocument();
     refreshList();
-    return tell("warn", written ? `${answer.error} What you were writing: ${written}` : answer.error);
+    return tell("warn", written ? `${answer.error} What you wrote: ${written}` : answer.error);
   }
   if (answer.revision === revision) return;
   await openDocument(id, { quiet: true });

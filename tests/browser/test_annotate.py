@@ -192,7 +192,7 @@ def test_two_windows_on_one_document(page: Page, browser: Browser) -> None:
     page.keyboard.press("e")
     page.locator(".ts-annotate-text").fill("half a sentence")
     delete_open(other)
-    expect(page.locator(".ts-annotate-messages")).to_contain_text("What you were writing: half a sentence")
+    expect(page.locator(".ts-annotate-messages")).to_contain_text("What you wrote: half a sentence")
     expect(page.locator(".ts-annotate-empty")).to_be_visible()
     other.context.close()
 
