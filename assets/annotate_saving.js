@@ -47,45 +47,41 @@ async function work() {
   if (saver.busy) return;
   saver.busy = true;
   try {
-    await workOff();
+    for (let tries = 0; saver.queue.length;) {
+      if (isGone(saver.queue[0])) continue;
+      const { id, op, ticket: name, resolve } = saver.queue[0];
+      const began = performance.now();
+      const answer = await ask("annotate_edit", id, desk.head.revision, op, name);
+      if (answer.error === NO_ANSWER) {
+        setSaving("failed");
+        await new Promise(
+          (go) => (saver.wake = go) && setTimeout(go, RETRY_AFTER[Math.min(tries++, RETRY_AFTER.length - 1)]),
+        );
+        continue;
+      }
+      tries = 0;
+      if (isGone(saver.queue[0])) continue;
+      if (answer.conflict !== undefined) {
+        await handBack();
+        continue;
+      }
+      saver.queue.shift();
+      if (answer.error) {
+        await openDocument(id, { quiet: true });
+        tell("error", answer.error);
+      } else if (answer.again) {
+        /* It was made before; only the answer was lost. */
+        await openDocument(id, { quiet: true });
+        answer.changed = [];
+      } else {
+        takeAnswer(answer);
+        emit("desk:answered", performance.now() - began);
+      }
+      setSaving(saver.queue.length ? "saving" : "saved", answer.error ? saver.at : new Date());
+      resolve(answer.error ? null : answer);
+    }
   } finally {
-    saver.busy = false;
-  }
-}
-
-async function workOff() {
-  for (let tries = 0; saver.queue.length;) {
-    if (isGone(saver.queue[0])) continue;
-    const { id, op, ticket: name, resolve } = saver.queue[0];
-    const began = performance.now();
-    const answer = await ask("annotate_edit", id, desk.head.revision, op, name);
-    if (answer.error === NO_ANSWER) {
-      setSaving("failed");
-      await new Promise(
-        (go) => (saver.wake = go) && setTimeout(go, RETRY_AFTER[Math.min(tries++, RETRY_AFTER.length - 1)]),
-      );
-      continue;
-    }
-    tries = 0;
-    if (isGone(saver.queue[0])) continue;
-    if (answer.conflict !== undefined) {
-      await handBack();
-      break;
-    }
-    saver.queue.shift();
-    if (answer.error) {
-      await openDocument(id, { quiet: true });
-      tell("error", answer.error);
-    } else if (answer.again) {
-      /* It was made before; only the answer was lost. */
-      await openDocument(id, { quiet: true });
-      answer.changed = [];
-    } else {
-      takeAnswer(answer);
-      emit("desk:answered", performance.now() - began);
-    }
-    setSaving(saver.queue.length ? "saving" : "saved", answer.error ? saver.at : new Date());
-    resolve(answer.error ? null : answer);
+    saver.busy = false; /* in the same breath as the last answer: whoever waits for that may send the next edit */
   }
 }
 
