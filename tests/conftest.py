@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import numpy as np
 import pytest
 
@@ -16,6 +17,9 @@ from asr_core.blas import bind_blas
 
 # Before any test is collected: one that imports a module of MLX would leave all of them with the slow products.
 bind_blas()
+# How long an example takes says more about the machine than about the code.
+hypothesis.settings.register_profile("shared", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("shared")
 
 DATA = Path(__file__).parent / "data"
 ORACLE = DATA / "oracle"

@@ -231,7 +231,7 @@ def test_a_kill_at_any_moment_loses_nothing_acknowledged(store: Store) -> None:
     entry = store.add(document(), name="a")
     store.close()
     pick = random.Random(7)
-    for run in range(80):
+    for run in range(200):
         here, there = os.pipe()
         child = os.fork()
         if child == 0:
