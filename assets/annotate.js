@@ -14,7 +14,8 @@
      annotate_decoders([key, model]), annotate_import([key, what]), annotate_bulk([key, {files, model}]),
      annotate_export_done([key]), annotate_second([key, id, model, decoder]), and
      annotate_work([key, job, cancel])                  {job}, then {progress}, {done: id}, {stopped} or {error}
-     annotate_going_on([key])                           {jobs: [{job, kind}]}: those of the workspace
+     annotate_going_on([key])                           {jobs: [{job, kind}]}: those of the workspace that go on, or
+     annotate_told([key, job])                          whose end no page has said that it knows
      annotate_export([key, id, format]), annotate_report([key, id])
      spectrogram_tile([id, start, end, width, height, top])
    Signals: "desk:list", "desk:document" (another document, or all of it anew), "desk:change" (some of it has changed),

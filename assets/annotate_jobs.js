@@ -32,6 +32,7 @@ async function follow(job, kind, isOwn = true) {
       continue;
     }
     emit("desk:job", { job, progress: null });
+    ask("annotate_told", job);
     if (answer.error) return tell("error", answer.error);
     if (answer.stopped) return tell("info", "Stopped. Nothing was changed.");
     return JOB_DONE[kind](answer.done, isOwn);
@@ -40,7 +41,8 @@ async function follow(job, kind, isOwn = true) {
 
 /* What goes on already, or has ended without a page to be told so. */
 async function findJobs() {
-  const { jobs } = await ask("annotate_going_on");
+  const { jobs, error } = await ask("annotate_going_on");
+  if (error) tell("error", error);
   for (const { job, kind } of jobs ?? []) follow(job, kind, false);
 }
 

@@ -108,6 +108,10 @@ def server_functions(services: Services) -> list[Callable[[Any], Any]]:
     def annotate_going_on(request: Any) -> dict[str, Any]:
         return answered(lambda: work.going_on(services.annotations.workspace(*items(request, 1))))
 
+    def annotate_told(request: Any) -> dict[str, Any]:
+        key, job = items(request, 2)
+        return answered(lambda: work.told(services.annotations.workspace(key), job))
+
     def annotate_work(request: Any) -> dict[str, Any]:
         _, job, cancel = items(request, 3)
         return answered(lambda: work.look(job, cancel))
@@ -141,6 +145,7 @@ def server_functions(services: Services) -> list[Callable[[Any], Any]]:
         annotate_export_done,
         annotate_second,
         annotate_going_on,
+        annotate_told,
         annotate_work,
         annotate_export,
         annotate_report,

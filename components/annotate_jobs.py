@@ -31,7 +31,7 @@ class Made:
         workspace, kind: what it is, and whose.
         count: documents that have come into the list.
         result: plain data for the page.
-        is_told: whether a page has been told how it ended.
+        is_told: whether a page has said that it knows how it ended.
     """
 
     def __init__(self, workspace: str, kind: Kind) -> None:
@@ -74,10 +74,18 @@ class Work:
         return {"job": job.id}
 
     def going_on(self, workspace: str) -> dict[str, Any]:
-        """The jobs of a workspace that go on, or whose end no page has been told: {jobs: [{job, kind}]}."""
+        """The jobs of a workspace that go on, or whose end no page knows: {jobs: [{job, kind}]}."""
         with self._lock:
             found = [(job, made) for job, made in self._jobs.values() if made.workspace == workspace]
         return {"jobs": [{"job": job.id, "kind": made.kind} for job, made in found if not made.is_told]}
+
+    def told(self, workspace: str, key: Any) -> dict[str, Any]:
+        """A page knows how a job has ended. An answer alone may have gone to a page that was closed."""
+        with self._lock:
+            job, made = self._jobs.get(key if isinstance(key, str) else None, (None, None))
+        if made is not None and made.workspace == workspace and job.state().is_over:
+            made.is_told = True
+        return {}
 
     def look(self, key: Any, cancel: Any) -> dict[str, Any]:
         """{progress} while a job goes on, then {done: id}, {stopped} or {error}. Raises StoreError."""
@@ -89,7 +97,6 @@ class Work:
         if cancel is True:
             job.cancel()
         state = job.wait(LOOK)
-        made.is_told = state.is_over
         match state.stage:
             case "done":
                 return {"done": made.result}

@@ -133,17 +133,22 @@ def test_work_is_found_again_until_a_page_was_told_of_its_end(tmp_path: Path) ->
     mine, theirs = "m" * 24, "t" * 24
     first, second = work.start(mine, "bulk", make)["job"], work.start(mine, "export", make)["job"]
     call = {one.__name__: one for one in server_functions(services)}["annotate_going_on"]
+    work.told(mine, first)  # too early
     assert work.going_on(mine) == {"jobs": [{"job": first, "kind": "bulk"}, {"job": second, "kind": "export"}]}
     assert work.going_on(theirs) == {"jobs": []} and "workspace key" in call([None])["error"]
     assert work.look(first, False)["progress"]["text"] == "Recording 1 of 2: a.wav"
     assert work.look(second, True)["progress"]["share"] == 0.5
     go_on.set()
     assert finished(work, {"job": second}) == {"stopped": True}
-    # The first one ends with nobody looking: its end is still to be told, once.
+    work.told(mine, second)
+    # The first one ends, and the answer may go to a page that was closed: it is told until a page says that it knows.
     for job in services.jobs.running():
         job.wait(30)
-    assert work.going_on(mine) == {"jobs": [{"job": first, "kind": "bulk"}]}
-    assert work.look(first, False) == {"done": "what it made"}
+    for stranger, key in ((theirs, first), (mine, None), (mine, "another")):
+        work.told(stranger, key)
+        assert work.going_on(mine) == {"jobs": [{"job": first, "kind": "bulk"}]}
+        assert work.look(first, False) == {"done": "what it made"}
+    work.told(mine, first)
     assert work.going_on(mine) == {"jobs": []}
     # An answer that was lost can be asked for again.
     assert work.look(first, False) == {"done": "what it made"}
