@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from types import ModuleType
+from typing import Any, ClassVar
 
 from asr_core import aligning, inspection, transcribing
 from asr_core.alignment import Transcript
@@ -31,6 +32,8 @@ class Recognizer(Stages):
 
     card: str | None
     size_bytes: int
+    #: The module with the `batch` and `every` of models of this kind.
+    _transcribing: ClassVar[ModuleType] = transcribing
 
     def transcribe(
         self,
@@ -86,7 +89,7 @@ class Recognizer(Stages):
         """
         self.head_of(decoding)
         recordings = [self.recording(audio, sample_rate, chunking) for audio in audios]
-        return transcribing.batch(self, recordings, decoding, segmentation, on_progress, cancel, resume)
+        return self._transcribing.batch(self, recordings, decoding, segmentation, on_progress, cancel, resume)
 
     def decode_all(
         self,
@@ -109,7 +112,7 @@ class Recognizer(Stages):
         for decoding in decodings:
             self.head_of(decoding)
         recording = self.recording(audio, sample_rate, chunking)
-        return transcribing.every(self, recording, decodings, segmentation, on_progress, cancel)
+        return self._transcribing.every(self, recording, decodings, segmentation, on_progress, cancel)
 
     def align(
         self,

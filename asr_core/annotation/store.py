@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import secrets
 import shutil
 import sqlite3
@@ -18,7 +17,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from hashlib import file_digest
 from pathlib import Path
 
 from asr_core import formats
@@ -26,6 +24,7 @@ from asr_core.annotation.changes import Change
 from asr_core.annotation.database import open_database
 from asr_core.annotation.document import Document
 from asr_core.annotation.entries import ENTRIES, ConflictError, Entry, Limits, LogEntry, entry_of, summary_of
+from asr_core.annotation.recordings import copy_in, hashed
 from asr_core.errors import AsrError, StoreError
 
 #: Revisions between two snapshots.
@@ -365,12 +364,7 @@ class Store:
 
     def _keep(self, path: Path) -> str:
         """Copy a recording in, under its hash. Raises StoreError."""
-        try:
-            size = path.stat().st_size
-            with path.open("rb") as file:
-                digest = file_digest(file, "sha256").hexdigest()
-        except OSError as error:
-            raise StoreError(f"{path.name[:80]!r} cannot be read: {error.strerror}.") from error
+        digest, size = hashed(path)
         limits = self._limits
         if limits.recording_bytes is not None and size > limits.recording_bytes:
             raise StoreError(f"{path.name[:80]!r} has {size} bytes; at most {limits.recording_bytes} are taken here.")
@@ -381,16 +375,7 @@ class Store:
                     raise StoreError(
                         f"The store is full ({held} of {limits.total_bytes} bytes); delete some documents."
                     )
-                target = self.recordings / f"{digest}{path.suffix.lower()[:8]}"
-                part = target.with_name(f".{secrets.token_hex(8)}.part")
-                try:
-                    shutil.copyfile(path, part)
-                    with part.open("rb+") as file:
-                        os.fsync(file.fileno())
-                    part.replace(target)
-                except OSError as error:
-                    part.unlink(missing_ok=True)
-                    raise StoreError(f"{path.name[:80]!r} cannot be kept: {error.strerror}.") from error
+                copy_in(path, self.recordings, digest)
                 database.execute("INSERT INTO recordings VALUES (?, ?, ?, ?)", (digest, path.name, size, self._clock()))
         return digest
 

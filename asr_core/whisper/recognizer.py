@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from types import ModuleType
+from typing import Any, ClassVar
 
 from asr_core.alignment import Transcript
 from asr_core.audio import as_samples
 from asr_core.decoding.options import Confidence, Decoding, Greedy, Whisper
-from asr_core.errors import Cancelled
 from asr_core.longform import Chunking
 from asr_core.progress import OnProgress
 from asr_core.recognizer import Recognizer
@@ -25,39 +24,7 @@ from asr_core.whisper.streaming import AlignAttStream, open_stream
 class WhisperRecognizer(WhisperStages, Recognizer):
     """As `Recognizer`, with the stages of a Whisper model."""
 
-    def transcribe_batch(
-        self,
-        audios: Sequence[Any],
-        *,
-        sample_rate: int = 16_000,
-        decoding: Decoding = Greedy(),  # noqa: B008 - frozen values
-        segmentation: Segmentation = Segmentation(),  # noqa: B008
-        chunking: Chunking = Chunking(),  # noqa: B008
-        on_progress: OnProgress | None = None,
-        cancel: threading.Event | None = None,
-        resume: Cancelled | None = None,
-    ) -> list[Transcript]:
-        """As `Recognizer.transcribe_batch`; one recording after the other."""
-        self.head_of(decoding)
-        recordings = [self.recording(audio, sample_rate, chunking) for audio in audios]
-        return transcribing.batch(self, recordings, decoding, segmentation, on_progress, cancel, resume)
-
-    def decode_all(
-        self,
-        audio: Any,
-        decodings: Sequence[Decoding],
-        *,
-        sample_rate: int = 16_000,
-        segmentation: Segmentation = Segmentation(),  # noqa: B008 - frozen values
-        chunking: Chunking = Chunking(),  # noqa: B008
-        on_progress: OnProgress | None = None,
-        cancel: threading.Event | None = None,
-    ) -> list[Transcript]:
-        """As `Recognizer.decode_all`; windows that begin at the same place are encoded once."""
-        for decoding in decodings:
-            self.head_of(decoding)
-        recording = self.recording(audio, sample_rate, chunking)
-        return transcribing.every(self, recording, decodings, segmentation, on_progress, cancel)
+    _transcribing: ClassVar[ModuleType] = transcribing
 
     def align(
         self,

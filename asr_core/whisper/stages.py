@@ -34,9 +34,11 @@ class WhisperStages(Stages):
 
     @property
     def decoder(self) -> Decoder:
+        """The decoder for the work of files."""
         return self.decoder_at(Priority.FILE)
 
     def decoder_at(self, priority: Priority) -> Decoder:
+        """The decoder whose steps wait in the engine's queue at a priority."""
         return Decoder(self._model, self._engine, priority)
 
     def features(self, audios: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
@@ -106,6 +108,7 @@ class WhisperStages(Stages):
         return found
 
     def start_tokens(self, language: str | None, task: str = "transcribe") -> list[int]:
+        """Ids of the tokens before a text: its start, and of a multilingual model language and task."""
         return self.tokenizer.start_tokens(language if self.config.dimensions.multilingual else None, task)
 
     def recording(self, audio: Any, sample_rate: int, chunking: Chunking) -> Recording:
