@@ -1,5 +1,6 @@
-"""The TDT loss against every path of small lattices, its gradient against finite differences."""
+"""The losses against every path of small lattices, their gradients against those of the sums over all paths."""
 
+import itertools
 import math
 
 import pytest
@@ -14,7 +15,7 @@ DURATIONS = (0, 1, 2, 4)
 PIECES = 4
 
 
-def every_path(logits, tokens, frames, count, sigma):
+def every_path(logits, tokens, frames, count, sigma, earliest=(0,) * 9):
     """-log of the sum of the probabilities of all paths, listed one by one."""
     tokens_log = logits[..., : PIECES + 1].log_softmax(-1) - sigma
     steps = logits[..., PIECES + 1 :].log_softmax(-1)
@@ -28,7 +29,7 @@ def every_path(logits, tokens, frames, count, sigma):
                 continue
             if d > 0:
                 found += paths(t + d, u, total + tokens_log[t, u, PIECES] + steps[t, u, i])
-            if u < count:
+            if u < count and t >= earliest[u]:
                 found += paths(t + d, u + 1, total + tokens_log[t, u, tokens[u]] + steps[t, u, i])
         return found
 
@@ -42,7 +43,7 @@ def lattice(seed, frames, count):
     return logits, torch.randint(0, PIECES, (1, count), generator=generator)
 
 
-def loss_of(logits, tokens, frames, counts, sigma=0.05):
+def loss_of(logits, tokens, frames, counts, sigma=0.05, earliest=None):
     """`tdt_loss` with a head that looks the logits (B, T, U + 1, outputs) up: its input is the number of the state."""
     B, T, states = logits.shape[:3]
     clips = torch.arange(B, dtype=logits.dtype)[:, None, None] * (T * states)
@@ -50,7 +51,8 @@ def loss_of(logits, tokens, frames, counts, sigma=0.05):
     predicted = torch.arange(states, dtype=logits.dtype)[:, None].expand(B, states, 1)
     table = logits.flatten(0, 2)
     numbers = (torch.tensor(values) for values in (frames, counts))
-    return tdt_loss(lambda sums: table[sums[..., 0].long()], encoded, predicted, tokens, *numbers, DURATIONS, sigma)
+    head = lambda sums: table[sums[..., 0].long()]  # noqa: E731
+    return tdt_loss(head, encoded, predicted, tokens, *numbers, DURATIONS, earliest, sigma)
 
 
 @pytest.mark.parametrize(("frames", "count"), [(1, 0), (1, 1), (1, 3), (2, 1), (3, 2), (4, 3), (5, 2), (6, 1)])
@@ -67,6 +69,20 @@ def test_tdt_gradient_is_that_of_the_sum_over_all_paths(monkeypatch):
     ours, listed = logits.clone().requires_grad_(), logits.clone().requires_grad_()
     (2.5 * loss_of(ours, tokens, [4], [2])).sum().backward()
     (2.5 * every_path(listed[0], tokens[0], 4, 2, 0.05)).backward()
+    assert torch.allclose(ours.grad, listed.grad, atol=1e-9)
+
+
+@pytest.mark.parametrize("earliest", [(1, 0), (3, 3), (0, 4), (2, 1)])
+def test_tdt_loss_leaves_out_paths_that_say_a_token_too_early(monkeypatch, earliest):
+    monkeypatch.setattr(losses, "_NEGLIGIBLE", 0.0)
+    logits, tokens = lattice(5, 5, 2)
+    ours, listed = logits.clone().requires_grad_(), logits.clone().requires_grad_()
+    loss = loss_of(ours, tokens, [5], [2], earliest=torch.tensor([earliest]))
+    expected = every_path(listed[0], tokens[0], 5, 2, 0.05, earliest)
+    assert loss.item() == pytest.approx(expected.item(), abs=1e-9)
+    assert loss.item() > loss_of(logits, tokens, [5], [2]).item()
+    loss.sum().backward()
+    expected.backward()
     assert torch.allclose(ours.grad, listed.grad, atol=1e-9)
 
 
@@ -96,3 +112,53 @@ def test_ctc_of_one_token_in_two_frames():
     # aa, a-, -a of nine sequences
     loss = ctc_loss(logits, torch.tensor([[1]]), torch.tensor([2]), torch.tensor([1]))
     assert loss.item() == pytest.approx(-math.log(3 / 9), abs=1e-6)
+
+
+def every_labelling(log_probs, tokens, earliest):
+    """-log of the sum of the probabilities of all sequences of labels that mean the tokens and say none too early."""
+    T, labels = log_probs.shape
+    found = []
+    for sequence in itertools.product(range(labels), repeat=T):
+        runs = [(label, t) for t, label in enumerate(sequence) if not t or sequence[t - 1] != label]
+        said = [(label, t) for label, t in runs if label != labels - 1]
+        if [label for label, _ in said] == tokens and all(t >= e for (_, t), e in zip(said, earliest, strict=True)):
+            found.append(log_probs[range(T), list(sequence)].sum())
+    return -torch.logsumexp(torch.stack(found), 0)
+
+
+@pytest.mark.parametrize("tokens", [[], [1], [0, 1], [1, 1], [1, 1, 0]])
+@pytest.mark.parametrize("earliest", [(0, 0, 0), (1, 0, 0), (2, 2, 0), (0, 3, 3)])
+def test_ctc_loss_and_gradient_are_those_of_the_sum_over_all_labellings(tokens, earliest):
+    generator = torch.Generator().manual_seed(len(tokens))
+    logits = 2 * torch.randn(6, 3, generator=generator, dtype=torch.float64)
+    ours, listed = logits.clone().requires_grad_(), logits.clone().requires_grad_()
+    padded = torch.tensor([[*tokens, 0]])
+    first = torch.tensor([[*earliest[: len(tokens)], 0]])
+    loss = ctc_loss(ours[None], padded, torch.tensor([6]), torch.tensor([len(tokens)]), first)
+    expected = every_labelling(listed.log_softmax(-1), tokens, earliest[: len(tokens)])
+    assert loss.item() == pytest.approx(expected.item(), abs=1e-9)
+    loss.sum().backward()
+    expected.backward()
+    assert torch.allclose(ours.grad, listed.grad, atol=1e-9)
+
+
+def test_ctc_loss_without_earliest_frames_is_pytorchs():
+    generator = torch.Generator().manual_seed(0)
+    logits = torch.randn(3, 40, 12, generator=generator, dtype=torch.float64, requires_grad=True)
+    tokens = torch.randint(0, 11, (3, 9), generator=generator)
+    frames, counts = torch.tensor([40, 33, 20]), torch.tensor([9, 0, 7])
+    loss = ctc_loss(logits, tokens, frames, counts)
+    log_probs = logits.log_softmax(-1).transpose(0, 1)
+    theirs = torch.nn.functional.ctc_loss(log_probs, tokens, frames, counts, 11, reduction="none")
+    torch.testing.assert_close(loss, theirs)
+    back = torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64)
+    torch.testing.assert_close(*(torch.autograd.grad(one, logits, back, retain_graph=True) for one in (loss, theirs)))
+
+
+def test_a_clip_too_short_for_its_tokens_teaches_nothing():
+    logits = torch.randn(1, 3, 4, requires_grad=True)
+    loss = ctc_loss(logits, torch.tensor([[1, 1]]), torch.tensor([3]), torch.tensor([2]), torch.tensor([[0, 2]]))
+    assert loss.item() > 0
+    loss = ctc_loss(logits, torch.tensor([[1, 1]]), torch.tensor([3]), torch.tensor([2]), torch.tensor([[1, 1]]))
+    loss.sum().backward()
+    assert loss.item() == 0 and not logits.grad.any()

@@ -13,8 +13,8 @@ soundfile = pytest.importorskip("soundfile")
 from safetensors.torch import load_file  # noqa: E402
 
 from asr_core.features import FeatureConfig, log_mel  # noqa: E402
-from assets.demo_model.training.augment import LogMel, at_speed, in_room  # noqa: E402
-from assets.demo_model.training.batches import Example, buckets, make_batch  # noqa: E402
+from assets.demo_model.training.augment import LogMel, at_speed, in_room, varied  # noqa: E402
+from assets.demo_model.training.batches import Example, buckets, make_batch, mixed  # noqa: E402
 from assets.demo_model.training.depthwise import depthwise  # noqa: E402
 from assets.demo_model.training.export import write_folder  # noqa: E402
 from assets.demo_model.training.losses import ctc_loss, tdt_loss  # noqa: E402
@@ -42,7 +42,10 @@ def test_features_are_those_of_the_app():
 def examples(count):
     draw = np.random.default_rng(1)
     sizes = draw.integers(8_000, 60_000, count)
-    return [Example(draw.integers(-9000, 9000, n).astype(np.int16), [5, 6, 7][: n % 4], "noise") for n in sizes]
+    return [
+        Example((draw.integers(-9000, 9000, n).astype(np.int16),), [5, 6, 7][: n % 4], [2000, 2000, 5000][: n % 4])
+        for n in sizes
+    ]
 
 
 def test_a_step_lowers_both_losses_of_its_batch():
@@ -54,8 +57,9 @@ def test_a_step_lowers_both_losses_of_its_batch():
     both = []
     for _ in range(3):
         *inputs, ctc, lengths = model(features, frames, batch.tokens)
-        transducer = tdt_loss(model.joint, *inputs, batch.tokens, lengths, batch.counts, model.durations).mean()
-        labels = ctc_loss(ctc, batch.tokens, lengths, batch.counts).mean()
+        said = (batch.tokens, lengths, batch.counts)
+        transducer = tdt_loss(model.joint, *inputs, *said, model.durations, batch.earliest).mean()
+        labels = ctc_loss(ctc, *said, batch.earliest).mean()
         both.append((transducer.item(), labels.item()))
         optimizer.zero_grad()
         (transducer + labels).backward()
@@ -81,6 +85,36 @@ def test_buckets_hold_every_example_once_and_are_full_but_not_too_full():
     groups = list(buckets(clips, 16.0, Random(0)))
     assert sorted(id(clip) for group in groups for clip in group) == sorted(id(clip) for clip in clips)
     assert all(len(group) * max(clip.seconds for clip in group) <= 16 for group in groups)
+
+
+def test_mixed_clips_hold_every_clip_once_and_say_what_their_parts_say():
+    clips = examples(200)
+    longer = list(mixed(clips, Random(0), 0.5, longest=6.0))
+    parts = [id(part) for clip in longer for part in clip.parts]
+    assert sorted(parts) == sorted(id(clip.parts[0]) for clip in clips)
+    assert sum(len(clip.parts) > 1 for clip in longer) > 20 and max(clip.seconds for clip in longer) <= 6
+    of = {id(clip.parts[0]): clip for clip in clips}
+    for clip in longer:
+        begun, pieces, onsets = 0, [], []
+        for part in clip.parts:
+            pieces += of[id(part)].pieces
+            onsets += [begun + onset for onset in of[id(part)].onsets]
+            begun += len(part)
+        assert (clip.pieces, clip.onsets) == (pieces, onsets)
+
+
+def test_a_batch_knows_the_frames_at_which_sentences_begin():
+    clip = Example((np.zeros(16_000, np.int16), np.full(16_000, 99, np.int16)), [5, 6], [1280, 16_000])
+    batch = make_batch([clip])
+    assert batch.earliest.tolist() == [[1, 12]] and batch.samples[0, 15_999:16_001].tolist() == [0, 99 / 32768]
+
+
+def test_places_move_with_the_audio():
+    click = np.zeros(40_000, np.float32)
+    click[30_000] = 1.0
+    for seed in range(50):
+        sound, places = varied(click, np.array([30_000.0]), Random(seed), 1.0)
+        assert abs(np.abs(sound).argmax() - places[0]) <= 2
 
 
 def test_speed_changes_length_and_a_room_does_not():

@@ -17,14 +17,18 @@ from asr_core.features import STD_GUARD, FeatureConfig
 SAMPLE_RATE = 16_000
 
 
-def varied(samples: np.ndarray, random: Random, strength: float) -> np.ndarray:
-    """Samples (float32, -1..1) with random speed (pitch goes with it), room, gain and silence around them."""
+def varied(samples: np.ndarray, places: np.ndarray, random: Random, strength: float) -> tuple[np.ndarray, np.ndarray]:
+    """Samples (float32, -1..1) with random speed (pitch goes with it), room, gain and silence around them.
+
+    `places` are numbers of samples; they are returned as where those samples are afterwards.
+    """
     if random.random() < 0.5 * strength:
-        samples = at_speed(samples, 1 + random.uniform(-0.12, 0.12))
+        factor = 1 + random.uniform(-0.12, 0.12)
+        samples, places = at_speed(samples, factor), places / factor
     if random.random() < 0.4 * strength:
         samples = in_room(samples, random.uniform(0.05, 0.6), random.uniform(0.1, 0.8), random)
     before, after = (random.randrange(4000) if random.random() < 0.7 else 0 for _ in range(2))
-    return np.pad(samples * np.float32(10 ** (-1.5 * random.random())), (before, after))
+    return np.pad(samples * np.float32(10 ** (-1.5 * random.random())), (before, after)), places + before
 
 
 def at_speed(samples: np.ndarray, factor: float) -> np.ndarray:

@@ -21,29 +21,45 @@ from .augment import varied
 from .storage import SAMPLE_RATE, data_root, read_manifest, shards
 from .text import ForbiddenTexts
 
+#: Samples of a frame of the encoder, 80 ms.
+FRAME = 1280
+
 
 @dataclass(frozen=True)
 class Example:
-    """A clip as training sees it: int16 samples (a view of the cache) and its pieces."""
+    """A clip as training sees it: int16 samples (views of the cache, one of each voice), the pieces of what is said,
+    and for each piece the number of the sample its sentence begins with."""
 
-    samples: np.ndarray
+    parts: tuple[np.ndarray, ...]
     pieces: list[int]
-    voice: str
+    onsets: list[int]
+
+    @property
+    def length(self) -> int:
+        """Samples in all."""
+        return sum(map(len, self.parts))
 
     @property
     def seconds(self) -> float:
         """Duration."""
-        return len(self.samples) / SAMPLE_RATE
+        return self.length / SAMPLE_RATE
+
+    def then(self, other: Example) -> Example:
+        """This clip and another behind it."""
+        onsets = [self.length + onset for onset in other.onsets]
+        return Example(self.parts + other.parts, self.pieces + other.pieces, self.onsets + onsets)
 
 
 @dataclass(frozen=True)
 class Batch:
-    """samples (B, N) float32, lengths (B,) in samples, tokens (B, U) padded with 0, counts (B,) of tokens."""
+    """samples (B, N) float32, lengths (B,) in samples, tokens (B, U) padded with 0, counts (B,) of tokens, earliest
+    (B, U) in frames of 80 ms: no token is said before its sentence begins."""
 
     samples: Tensor
     lengths: Tensor
     tokens: Tensor
     counts: Tensor
+    earliest: Tensor
 
     @property
     def seconds(self) -> float:
@@ -67,16 +83,38 @@ def read_examples(
         for row, samples in _cached(folder, decode):
             if row["text"] in forbidden:
                 continue
-            examples += [Example(samples, tokenizer.encode(row["text"]), row["voice"])] * times
+            pieces = [tokenizer.encode(sentence["text"]) for sentence in row["sentences"]]
+            begun = [round(SAMPLE_RATE * sentence["start"]) for sentence in row["sentences"]]
+            onsets = [onset for onset, said in zip(begun, pieces, strict=True) for _ in said]
+            examples += [Example((samples,), [piece for said in pieces for piece in said], onsets)] * times
     return examples
 
 
-def buckets(examples: Sequence[Example], seconds: float, random: Random, chunk: int = 800) -> Iterator[list[Example]]:
+def mixed(examples: Sequence[Example], random: Random, share: float, longest: float = 20.0) -> Iterator[Example]:
+    """All examples in random order, a `share` of them with the next one behind, as recordings of several voices are.
+
+    None becomes longer than `longest` seconds by that.
+    """
+    order = iter(random.sample(examples, len(examples)))
+    for example in order:
+        while random.random() < share and (other := next(order, None)):
+            if example.seconds + other.seconds <= longest:
+                example = example.then(other)
+            else:
+                yield example
+                example = other
+        yield example
+
+
+def buckets(
+    examples: Sequence[Example], seconds: float, random: Random, share: float = 0.0, chunk: int = 800
+) -> Iterator[list[Example]]:
     """One pass over the examples in random order, in groups whose padded audio is at most `seconds`.
 
-    Clips are sorted by length within chunks only, so that the groups differ from pass to pass.
+    Clips are sorted by length within chunks only, so that the groups differ from pass to pass. `share` is that of
+    `mixed`.
     """
-    order = random.sample(examples, len(examples))
+    order = list(mixed(examples, random, share))
     groups: list[list[Example]] = []
     for first in range(0, len(order), chunk):
         group: list[Example] = []
@@ -92,17 +130,28 @@ def buckets(examples: Sequence[Example], seconds: float, random: Random, chunk: 
 
 def make_batch(group: Sequence[Example], random: Random | None = None, strength: float = 0.0) -> Batch:
     """Pad a group of examples; with a random generator their audio is varied."""
-    audio = [example.samples.astype(np.float32) / 32768 for example in group]
+    audio = [_joined(example.parts, random) for example in group]
+    onsets = [np.array(example.onsets, float) for example in group]
     if random is not None:
-        audio = [varied(samples, random, strength) for samples in audio]
+        both = [varied(*one, random, strength) for one in zip(audio, onsets, strict=True)]
+        audio, onsets = [one[0] for one in both], [one[1] for one in both]
     lengths = torch.tensor([len(samples) for samples in audio])
     counts = torch.tensor([len(example.pieces) for example in group])
     samples = torch.zeros(len(group), int(lengths.max()))
     tokens = torch.zeros(len(group), max(1, int(counts.max())), dtype=torch.long)
-    for row, (sound, example) in enumerate(zip(audio, group, strict=True)):
+    earliest = torch.zeros_like(tokens)
+    for row, (sound, example, onset) in enumerate(zip(audio, group, onsets, strict=True)):
         samples[row, : len(sound)] = torch.from_numpy(sound)
         tokens[row, : len(example.pieces)] = torch.tensor(example.pieces, dtype=torch.long)
-    return Batch(samples, lengths, tokens, counts)
+        earliest[row, : len(onset)] = torch.from_numpy(onset / FRAME).round().long()
+    return Batch(samples, lengths, tokens, counts, earliest)
+
+
+def _joined(parts: Sequence[np.ndarray], random: Random | None) -> np.ndarray:
+    """One after the other as float32; with a random generator, all behind the first up to 12 dB softer."""
+    softer = [1.0, *(10 ** (-0.6 * random.random()) if random else 1.0 for _ in parts[1:])]
+    scaled = zip(parts, softer, strict=True)
+    return np.concatenate([part.astype(np.float32) * np.float32(gain / 32768) for part, gain in scaled])
 
 
 def _cached(folder: Path, decode: bool) -> list[tuple[dict, np.ndarray]]:

@@ -96,8 +96,9 @@ class Trainer:
             )
             if not examples:
                 raise SystemExit("There are no clips yet: make some with generate.py.")
-            for number, group in enumerate(buckets(examples, self.settings.batch_seconds, self.random)):
-                if number % 400 == 399 or (progress := self._shared_progress()) >= 1:
+            groups = buckets(examples, self.settings.batch_seconds, self.random, self.settings.mixed)
+            for number, group in enumerate(groups):
+                if number % 1600 == 1599 or (progress := self._shared_progress()) >= 1:
                     break
                 self._train_on(make_batch(group, self.random, self._strength(progress)), progress)
                 if self.rank == 0:
@@ -124,9 +125,9 @@ class Trainer:
         with torch.autocast("cpu", torch.bfloat16, enabled=settings.bfloat16):
             encoded, predicted, ctc, frames = model(features, frames, batch.tokens, token_dropout)
             transducer = tdt_loss(
-                model.joint, encoded, predicted, batch.tokens, frames, batch.counts, model.durations
+                model.joint, encoded, predicted, batch.tokens, frames, batch.counts, model.durations, batch.earliest
             ) / batch.counts.clamp(min=1)
-        labels = ctc_loss(ctc, batch.tokens, frames, batch.counts) / batch.counts.clamp(min=1)
+        labels = ctc_loss(ctc, batch.tokens, frames, batch.counts, batch.earliest) / batch.counts.clamp(min=1)
         loss = ((1 - settings.ctc_weight) * transducer + settings.ctc_weight * labels).mean()
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()
@@ -235,12 +236,13 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=360.0, help="CPU time of a process for the whole schedule")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--batch-seconds", type=float, default=32.0, help="padded audio of a batch of one process")
-    parser.add_argument("--learning-rate", type=float, default=1.3e-3, help="its peak; it falls by a cosine")
+    parser.add_argument("--learning-rate", type=float, default=8e-4, help="its peak; it falls by a cosine")
     parser.add_argument("--augmentation", type=float, nargs=2, default=(0.4, 0.8), help="strength at start and end")
     parser.add_argument("--token-dropout", type=float, default=0.1, help="at the start; it falls to 0")
     parser.add_argument("--ctc-weight", type=float, default=0.4)
     parser.add_argument("--parakeet", type=float, default=0.3, help="share of batches with parakeet-mlx's features")
     parser.add_argument("--repeat", nargs="*", default=["kokoro=3"], help="sources whose clips count several times")
+    parser.add_argument("--mixed", type=float, default=0.15, help="share of clips with another voice behind them")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--bfloat16", action="store_true", help="autocast; slower than float32 where batches are small")
     arguments = parser.parse_args()
