@@ -4,9 +4,9 @@ At frame t, after u tokens, the model emits token u + 1 or blank and advances by
 one frame. A path ends when it steps on frame T with all U tokens said. The loss is -log of the sum over all paths,
 by the forward-backward algorithm in log space; token and duration are independent given the state.
 
-Both losses leave out the paths that say a token before its earliest frame, as alignment-restricted transducers do
+The TDT loss leaves out the paths that say a token before its earliest frame, as alignment-restricted transducers do
 (https://arxiv.org/abs/2011.03072): a model that hears the whole clip would otherwise learn to say sentences before they
-begin. Later than that a token may be said at any time.
+begin. CTC's does not: it says one token a frame at most, and fast speech has more of them, so it needs the room.
 """
 
 from __future__ import annotations
@@ -83,25 +83,11 @@ def _arcs(head: Callable[[Tensor], Tensor], sums: Tensor, said: Tensor, duration
     return torch.cat([chosen, steps.log_softmax(-1)], -1)
 
 
-def ctc_loss(logits: Tensor, tokens: Tensor, frames: Tensor, counts: Tensor, earliest: Tensor | None = None) -> Tensor:
-    """-log P(tokens) of each clip by CTC; 0 where no path says them all.
-
-    Args:
-        logits: (B, T, V + 1), the blank last.
-        tokens, frames, counts, earliest: as for `tdt_loss`.
-    Returns:
-        (B,).
-    """
-    log_probs = logits.log_softmax(-1)
-    earliest = torch.zeros_like(tokens) if earliest is None else earliest
-    losses = []
-    for scores, said, first, T, U in zip(log_probs, tokens, earliest, frames.tolist(), counts.tolist(), strict=True):
-        known = scores[:T].detach().double().numpy()
-        loss, shares = _ctc_forward_backward(known, said[:U].numpy(), first[:U].numpy())
-        # Its value is the loss, its derivative by each log-probability minus that label's share of the paths.
-        carrier = -(torch.from_numpy(shares).to(scores.dtype) * scores[:T]).sum()
-        losses.append(carrier - carrier.detach() + loss)
-    return torch.stack(losses)
+def ctc_loss(logits: Tensor, tokens: Tensor, frames: Tensor, counts: Tensor) -> Tensor:
+    """-log P(tokens) of each clip by CTC. logits: (B, T, V + 1), the blank last. Returns (B,)."""
+    log_probs = logits.log_softmax(-1).transpose(0, 1)
+    blank = logits.shape[-1] - 1
+    return functional.ctc_loss(log_probs, tokens, frames, counts, blank, reduction="none", zero_infinity=True)
 
 
 @numba.njit(inline="always")
@@ -165,45 +151,3 @@ def _forward_backward(arcs, durations):
                     gradient[t, u, 1] -= share
                     gradient[t, u, 2 + i] -= share
     return -total, gradient
-
-
-@numba.njit(cache=True)
-def _ctc_forward_backward(log_probs, tokens, earliest):
-    """-log P of one clip, and each label's share of all paths at each frame, as log_probs (T, V + 1).
-
-    State 2u is the blank before token u, state 2u + 1 the token (https://www.cs.toronto.edu/~graves/icml_2006.pdf).
-    """
-    T, S = log_probs.shape[0], 2 * len(tokens) + 1
-    labels = np.full(S, log_probs.shape[1] - 1)
-    labels[1::2] = tokens
-    scores = np.empty((T, S))
-    for t in range(T):
-        for s in range(S):
-            scores[t, s] = _NEVER if s % 2 and t < earliest[s // 2] else log_probs[t, labels[s]]
-    alpha = np.full((T, S), _NEVER)
-    beta = np.full((T, S), _NEVER)
-    shares = np.zeros_like(log_probs)
-    alpha[0, :2] = scores[0, :2]
-    beta[T - 1, max(0, S - 2) :] = 0.0
-    for t in range(1, T):
-        for s in range(S):
-            here = alpha[t - 1, s]
-            if s >= 1:
-                here = _log_add(here, alpha[t - 1, s - 1])
-            if s >= 2 and labels[s] != labels[s - 2]:
-                here = _log_add(here, alpha[t - 1, s - 2])
-            alpha[t, s] = here + scores[t, s]
-    total = alpha[T - 1, S - 1] if S == 1 else _log_add(alpha[T - 1, S - 1], alpha[T - 1, S - 2])
-    if total <= _NEVER / 2:
-        return 0.0, shares
-    for t in range(T - 1, -1, -1):
-        for s in range(S):
-            if t + 1 < T:
-                there = beta[t + 1, s] + scores[t + 1, s]
-                if s + 1 < S:
-                    there = _log_add(there, beta[t + 1, s + 1] + scores[t + 1, s + 1])
-                if s + 2 < S and labels[s] != labels[s + 2]:
-                    there = _log_add(there, beta[t + 1, s + 2] + scores[t + 1, s + 2])
-                beta[t, s] = there
-            shares[t, labels[s]] += np.exp(alpha[t, s] + beta[t, s] - total)
-    return -total, shares

@@ -127,7 +127,7 @@ class Trainer:
             transducer = tdt_loss(
                 model.joint, encoded, predicted, batch.tokens, frames, batch.counts, model.durations, batch.earliest
             ) / batch.counts.clamp(min=1)
-        labels = ctc_loss(ctc, batch.tokens, frames, batch.counts, batch.earliest) / batch.counts.clamp(min=1)
+        labels = ctc_loss(ctc, batch.tokens, frames, batch.counts) / batch.counts.clamp(min=1)
         loss = ((1 - settings.ctc_weight) * transducer + settings.ctc_weight * labels).mean()
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()
