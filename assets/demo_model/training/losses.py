@@ -48,7 +48,7 @@ def tdt_loss(
         tokens: (B, U), padded.
         frames, counts: (B,) valid frames and tokens.
         durations: the D numbers of frames.
-        earliest: (B, U), the first frame each token may be said at; None for any.
+        earliest: (B, U), the first frame each token may be said at, ascending; None for any.
         sigma: taken off every token's log-probability, so that paths of few, long steps are favoured.
     Returns:
         (B,).
@@ -59,10 +59,14 @@ def tdt_loss(
     clips = zip(encoded, predicted, tokens, earliest, frames.tolist(), counts.tolist(), strict=True)
     for e, p, said, first, T, U in clips:
         e, p, said = e[:T], p[: U + 1], functional.pad(said[:U], (0, 1))
-        with torch.no_grad():
-            blocks = [_arcs(head, e[t : t + 16, None] + p, said, len(steps), sigma) for t in range(0, T, 16)]
-            arcs = torch.cat(blocks).double().numpy()
-        arcs[:, :U, 1][np.arange(T)[:, None] < first[:U].numpy()] = _NEVER
+        first = first[:U].numpy()
+        arcs = np.full((T, U + 1, 2 + len(steps)), _NEVER)
+        for t in range(0, T, 16):
+            states = 1 + np.searchsorted(first, t + 15, "right")  # those behind them cannot be reached yet
+            with torch.no_grad():
+                block = _arcs(head, e[t : t + 16, None] + p[:states], said[:states], len(steps), sigma)
+            arcs[t : t + 16, :states] = block.numpy()
+        arcs[:, :U, 1][np.arange(T)[:, None] < first] = _NEVER
         loss, gradient = _forward_backward(arcs, steps)
         t, u = np.nonzero(-gradient[:, :, 2:].sum(2) > _NEGLIGIBLE)
         weight = torch.from_numpy(gradient[t, u]).to(encoded.dtype)
