@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 import shutil
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,9 +20,10 @@ from asr_core.audio_pieces import Pieces
 from asr_core.errors import FormatError, StoreError
 from components import wording
 from components.annotate_desk import allowed_model
-from components.annotate_jobs import IMPORTS, Made, Work
+from components.annotate_jobs import Made, Work
 from components.annotate_work import uploaded
 from components.documents import file_name
+from components.import_folders import ImportFolder
 from components.job import Job
 from components.services import Services
 
@@ -47,17 +47,18 @@ def start_bulk(services: Services, work: Work, key: Any, what: Any) -> dict[str,
     sent = given.get("files")
     if not isinstance(sent, list) or not 0 < len(sent) <= MOST:
         raise StoreError(f"1 to {MOST:,} files are taken at once. Send more of them as a .zip.")
+    work.check_room(workspace)  # before the files are moved: they can be sent again
     arrived = [uploaded(one) for one in sent]
-    folder = Path(tempfile.mkdtemp(prefix=IMPORTS, dir=services.settings.data))
+    folder = ImportFolder(services.settings.data)
     for path, name in arrived:
         if path is not None:
-            _put(path, folder, name)
+            _put(path, folder.path, name)
 
     def make(job: Job, made: Made) -> dict[str, Any]:
         try:
-            return _import(services, workspace, model, folder, job, made)
+            return _import(services, workspace, model, folder.path, job, made)
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            folder.close()
 
     return work.start(workspace, "bulk", make)
 
@@ -139,6 +140,11 @@ def _unpack_all(folder: Path, most: int, made: Made) -> list[str]:
             shutil.rmtree(inside, ignore_errors=True)
         else:
             most -= sum(path.stat().st_size for path in inside.rglob("*") if path.is_file())
+            problems += [
+                f"{archive.name} holds another archive, {path.name}, which stays closed. Send it by itself."
+                for path in inside.rglob("*")
+                if path.suffix.lower() == ".zip" and path.is_file()
+            ]
         archive.unlink()
     return problems
 

@@ -5,7 +5,6 @@ A job belongs to a workspace, not to the page that began it: a page that is load
 
 from __future__ import annotations
 
-import shutil
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
@@ -13,13 +12,14 @@ from typing import Any, Literal
 
 from asr_core.errors import StoreError
 from components import messages
+from components.import_folders import sweep
 from components.job import Job
 from components.services import Services
 
-#: Jobs whose result can still be asked for, seconds that a look waits, and jobs of all visitors at once.
-KEPT, LOOK, AT_ONCE = 256, 0.4, 8
-#: How the folders of imports that are going on begin.
-IMPORTS = "import-"
+#: Jobs whose result can still be asked for, and seconds that a look waits.
+KEPT, LOOK = 256, 0.4
+#: Jobs at once: of one workspace, and of all.
+MINE, AT_ONCE = 4, 8
 
 Kind = Literal["import", "bulk", "export", "second"]
 
@@ -53,8 +53,7 @@ class Work:
         self._services = services
         self._lock = threading.Lock()
         self._jobs: OrderedDict[str, tuple[Job, Made]] = OrderedDict()
-        for left in services.settings.data.glob(f"{IMPORTS}*"):  # of a server that was stopped in the middle
-            shutil.rmtree(left, ignore_errors=True)
+        sweep(services.settings.data)
 
     def start(self, workspace: str, kind: Kind, work: Callable[[Job, Made], Any]) -> dict[str, Any]:
         """Start a job that answers with plain data, such as the id of a document. Raises StoreError."""
@@ -65,13 +64,24 @@ class Work:
             job.report("done")
 
         with self._lock:
-            if sum(not job.state().is_over for job, _ in self._jobs.values()) >= AT_ONCE:
-                raise StoreError(f"{AT_ONCE} recordings are being worked on. Try again when one of them is done.")
+            self._check_room(workspace)
             job = self._services.jobs.run(run)
             self._jobs[job.id] = job, made
             while len(self._jobs) > KEPT:
                 self._jobs.popitem(last=False)
         return {"job": job.id}
+
+    def check_room(self, workspace: str) -> None:
+        """Raises StoreError where no more jobs of a workspace can be started now."""
+        with self._lock:
+            self._check_room(workspace)
+
+    def _check_room(self, workspace: str) -> None:
+        going_on = [made.workspace for job, made in self._jobs.values() if not job.state().is_over]
+        if going_on.count(workspace) >= MINE:
+            raise StoreError(f"{MINE} pieces of your work are going on. Try again when one of them is done.")
+        if len(going_on) >= AT_ONCE:
+            raise StoreError(f"{AT_ONCE} pieces of work of all visitors are going on. Try again in a minute.")
 
     def going_on(self, workspace: str) -> dict[str, Any]:
         """The jobs of a workspace that go on, or whose end no page knows: {jobs: [{job, kind}]}."""

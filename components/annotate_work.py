@@ -49,6 +49,7 @@ def start_import(services: Services, work: Work, key: Any, what: Any) -> dict[st
         raise FormatError(f"The text has {len(text):,} letters; up to {LONGEST:,} are aligned at once.")
     model = allowed_model(services, given.get("model"))
     format = given.get("format") if given.get("format") in formats.FORMATS else None
+    work.check_room(workspace)  # before a file is moved: it can be sent again
     found = None
     if file is not None:
         found = _read(file, file_name, format, name)

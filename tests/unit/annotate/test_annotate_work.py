@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import threading
 import zipfile
 from itertools import pairwise
@@ -18,10 +20,13 @@ from components.annotate import server_functions
 from components.annotate_bulk import start_bulk, start_export
 from components.annotate_jobs import Made, Work
 from components.annotate_work import decoders_of, start_import, start_second
+from components.import_folders import ImportFolder
 from components.job import Job
 from components.services import Services
 from components.settings import Settings
 from tests.annotating import NAME, SAID, SAMPLES, edit, finished, load, words
+
+ROOT = Path(__file__).parents[3]
 
 
 def test_a_recording_alone_is_transcribed(services: Services, upload, heard) -> None:
@@ -89,6 +94,7 @@ def test_many_recordings_come_in_at_once(services: Services, upload, heard, tmp_
     with zipfile.ZipFile(tmp_path / "more.zip", "w") as archive:
         archive.write(SAMPLES / NAME, "inside/zipped.flac")
         archive.writestr("inside/zipped.txt", SAID)
+        archive.writestr("inside/deeper.zip", b"PK")
     sent = [
         {**upload("a.flac", SAMPLES / NAME), "name": "clips/a.flac"},
         {**upload("a.srt", tmp_path / "said.srt"), "name": "clips/a.srt"},
@@ -99,7 +105,9 @@ def test_many_recordings_come_in_at_once(services: Services, upload, heard, tmp_
     work = Work(services)
     done = finished(work, start_bulk(services, work, "", {"files": sent, "model": "demo"}))["done"]
     assert done["of"] == 4 and len(done["ids"]) == 3
-    assert len(done["problems"]) == 1 and "c.flac" in done["problems"][0]
+    nested, broken = done["problems"]
+    assert nested == "more.zip holds another archive, deeper.zip, which stays closed. Send it by itself."
+    assert "c.flac" in broken
     entries = {one["name"]: one["id"] for one in desk.list_documents(services, "")["documents"]}
     assert set(entries) == {"a.flac", "b.flac", "zipped.flac"}
     assert load(services, entries["b.flac"]).transcript().text == heard.text
@@ -152,6 +160,40 @@ def test_work_is_found_again_until_a_page_was_told_of_its_end(tmp_path: Path) ->
     assert work.going_on(mine) == {"jobs": []}
     # An answer that was lost can be asked for again.
     assert work.look(first, False) == {"done": "what it made"}
+
+
+def test_a_workspace_takes_half_of_the_places_at_most(tmp_path: Path, upload) -> None:
+    services = Services.start(Settings(data=tmp_path, mode="hosted"))
+    work, go_on = Work(services), threading.Event()
+    first, second, third = "m" * 24, "t" * 24, "u" * 24
+    for workspace in (first, second):
+        for _ in range(4):
+            work.start(workspace, "export", lambda job, made: go_on.wait(30))
+    sent = upload("a.flac", SAMPLES / NAME)
+    with pytest.raises(StoreError, match="4 pieces of your work are going on"):
+        start_bulk(services, work, first, {"files": [sent], "model": "demo"})
+    with pytest.raises(StoreError, match="8 pieces of work of all visitors"):
+        start_bulk(services, work, third, {"files": [sent], "model": "demo"})
+    assert not list(tmp_path.glob("import-*"))
+    go_on.set()
+    for job in services.jobs.running():
+        job.wait(30)
+    # The upload has survived the refusals.
+    done = finished(work, start_bulk(services, work, first, {"files": [sent], "model": "demo"}))["done"]
+    assert len(done["ids"]) == 1
+
+
+def test_a_second_server_leaves_the_imports_of_the_first_alone(tmp_path: Path) -> None:
+    going_on, left = ImportFolder(tmp_path), tmp_path / "import-left"
+    left.mkdir()
+    (left / "a.wav").write_bytes(b"half")
+    other = (
+        "import sys; from pathlib import Path; from components.import_folders import sweep; sweep(Path(sys.argv[1]))"
+    )
+    subprocess.run([sys.executable, "-c", other, str(tmp_path)], check=True, cwd=ROOT)
+    assert going_on.path.exists() and not left.exists()
+    going_on.close()
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_damaged_archive_is_told_of_and_the_rest_comes_in(services: Services, upload, heard, tmp_path: Path) -> None:
