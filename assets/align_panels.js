@@ -42,13 +42,7 @@ function buildToolbar(act, tail = buildLegend()) {
   );
   const layers = h(
     "button",
-    {
-      class: "ts-btn ts-quiet ts-wide-only",
-      type: "button",
-      "aria-haspopup": "true",
-      "aria-expanded": "false",
-      onclick: act.toggleLayers,
-    },
+    { class: "ts-btn ts-quiet ts-wide-only", type: "button", "aria-haspopup": "true", "aria-expanded": "false" },
     "Layers ",
     icon("down"),
   );

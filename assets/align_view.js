@@ -11,9 +11,6 @@
    Left on the element for tests: data-ready "doc:revision", data-played "start:end:samples", data-view "a:b",
    data-draw (ms of the last painting). */
 
-const READABLE_SCALE = 190; /* pixels a second of the first view */
-const NARROW_SPAN = 2.3;
-
 parts.align = ({ root, element, props, server, trigger, watch }) => {
   const state = {
     a: 0,
@@ -37,10 +34,8 @@ parts.align = ({ root, element, props, server, trigger, watch }) => {
   });
   const tiles = makeTiles(server, redraw);
   const closeUp = makeCloseUp(player, redraw);
-  const base = h("canvas", { class: "ts-canvas", "aria-hidden": "true" });
-  const overlay = h("canvas", { class: "ts-canvas ts-overlay", "aria-hidden": "true" });
   const card = buildCard();
-  const plot = h("div", { class: "ts-plot" }, h("div", { class: "ts-stage" }, base, overlay), card.node);
+  const { base, overlay, plot, width: plotWidth } = buildStage(card.node);
   const span = h("span", { class: "ts-mono" });
   const count = h("span", { class: "ts-wide-only" });
   const note = h("span", { class: "ts-wide-only" });
@@ -54,13 +49,12 @@ parts.align = ({ root, element, props, server, trigger, watch }) => {
     toggle,
     toggleLoop,
     setRate,
-    toggleLayers,
     fit: () => fit(),
     zoomIn: () => zoom(0.5),
     zoomOut: () => zoom(2),
   });
   const menu = buildLayersMenu(state, () => redraw());
-  toolbar.layers.after(menu);
+  connectLayers(toolbar.layers, menu);
   const inside = makeInside({
     of: insideOfDocument(server),
     element,
@@ -94,7 +88,7 @@ parts.align = ({ root, element, props, server, trigger, watch }) => {
 
   function paint(takeBase) {
     const doc = page.document;
-    const width = plot.firstChild.clientWidth;
+    const width = plotWidth();
     if (!doc || !width) return;
     if (player.state.playing) {
       player.tick();
@@ -115,36 +109,20 @@ parts.align = ({ root, element, props, server, trigger, watch }) => {
     const rows = inside.rows(doc, state.a, state.b);
     const view = layOut({ a: state.a, b: state.b, width, layers: state.layers, document: doc, inside: rows });
     state.view = view;
-    const g = context(base, width, view.height);
-    context(overlay, width, view.height);
+    const g = fitCanvas(base, width, view.height);
+    fitCanvas(overlay, width, view.height);
     const gain = state.gain || doc.fit;
     drawOverview(g, view, doc, gain);
     drawOverviewWindow(g, view, doc.duration || 1);
-    drawRuler(g, view);
-    drawWaveform(g, view, doc, closeUp.get(), gain);
-    drawSpectrogram(g, view, tiles.list(), state.top);
+    drawSoundRows(g, view, doc, { gain, top: state.top, tiles, closeUp });
     inside.draw(g, view, doc);
-    g.save();
-    g.beginPath();
-    g.rect(view.x0, 0, view.x1 - view.x0, view.height);
-    g.clip();
-    drawMarks(g, view, doc.tiers.tokens);
-    for (const tier of TIERS) drawTier(g, view, tier, doc.tiers[tier]);
-    g.restore();
-    for (const [row, name] of [
-      ["overview", "Overview"],
-      ["ruler", view.b >= 60 ? "Time" : "Seconds"],
-      ["waveform", "Waveform"],
-    ])
-      label(g, view, row, name);
+    insideAxis(g, view, () => {
+      drawMarks(g, view, doc.tiers.tokens);
+      for (const tier of TIERS) drawTier(g, view, tier, doc.tiers[tier]);
+    });
+    labelSoundRows(g, view);
     for (const tier of TIERS) label(g, view, tier, TIER_NAMES[tier]);
-    tiles.want(doc, view, state.top);
-    closeUp.want(doc, view);
-    const digits = state.b - state.a < 1 ? 3 : 2;
-    span.textContent =
-      state.b >= 60
-        ? `${clock(state.a, digits)}–${clock(state.b, digits)}`
-        : `${state.a.toFixed(digits)}–${state.b.toFixed(digits)} s`;
+    span.textContent = windowText(state);
     element.dataset.view = `${state.a.toFixed(4)}:${state.b.toFixed(4)}`;
   }
 
@@ -156,21 +134,6 @@ parts.align = ({ root, element, props, server, trigger, watch }) => {
     if (state.hover) drawHover(g, view, state.hover.tier, doc.tiers[state.hover.tier], state.hover.index);
     inside.drawOverlay(g, view);
     drawPlayhead(g, view, player.state.time, doc.duration);
-  }
-
-  /* A canvas of the window's size at the screen's density, cleared. */
-  function context(canvas, width, height) {
-    const density = window.devicePixelRatio || 1;
-    const g = canvas.getContext("2d");
-    const [w, h_] = [Math.round(width * density), Math.round(height * density)];
-    if (canvas.width !== w || canvas.height !== h_) {
-      canvas.width = w;
-      canvas.height = h_;
-      canvas.style.height = `${height}px`;
-    }
-    g.setTransform(density, 0, 0, density, 0, 0);
-    g.clearRect(0, 0, width, height);
-    return g;
   }
 
   /* The window of time. */
@@ -291,20 +254,6 @@ parts.align = ({ root, element, props, server, trigger, watch }) => {
     redraw(false);
   }
 
-  function toggleLayers(event) {
-    menu.hidden = !menu.hidden;
-    toolbar.layers.setAttribute("aria-expanded", String(!menu.hidden));
-    if (!menu.hidden && event) {
-      const close = (outside) => {
-        if (menu.contains(outside.target) || toolbar.layers.contains(outside.target)) return;
-        menu.hidden = true;
-        toolbar.layers.setAttribute("aria-expanded", "false");
-        window.removeEventListener("pointerdown", close, true);
-      };
-      window.addEventListener("pointerdown", close, true);
-    }
-  }
-
   function toggleHelp(show = help.hidden) {
     help.hidden = !show;
   }
@@ -353,8 +302,7 @@ parts.align = ({ root, element, props, server, trigger, watch }) => {
   }
 
   function firstView(doc) {
-    const width = (plot.firstChild.clientWidth || 1200) - (isNarrow() ? 0 : GUTTER);
-    const length = Math.min(doc.duration || 1, isNarrow() ? NARROW_SPAN : width / READABLE_SCALE);
+    const length = readableLength(plotWidth(), doc.duration);
     const { start, length: tokens } = doc.tiers.tokens;
     const at = timeInAddress(doc.doc);
     const begin = at ?? (tokens ? start[0] - 0.3 : 0);

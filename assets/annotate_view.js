@@ -28,10 +28,8 @@ function buildAnnotateView(element) {
   });
   const tiles = makeTiles(desk.server, redraw);
   const closeUp = makeCloseUp(player, redraw);
-  const base = h("canvas", { class: "ts-canvas", "aria-hidden": "true" });
-  const overlay = h("canvas", { class: "ts-canvas ts-overlay", "aria-hidden": "true" });
   const card = buildAnnotateCard();
-  const plot = h("div", { class: "ts-plot" }, h("div", { class: "ts-stage" }, base, overlay), card.node);
+  const { base, overlay, plot, width: plotWidth } = buildStage(card.node);
   const reach = h("span", { class: "ts-mono" });
   const note = h("span", { class: "ts-ellipsis" });
   const hint = h("span", { class: "ts-wide-only" }, "Drag an edge. Neighbours that touch move along");
@@ -39,7 +37,6 @@ function buildAnnotateView(element) {
     toggle: () => desk.document && playing.toggle(),
     toggleLoop: playing.toggleLoop,
     setRate: playing.setRate,
-    toggleLayers,
     fit: () => fit(),
     zoomIn: () => zoom(0.5),
     zoomOut: () => zoom(2),
@@ -50,7 +47,7 @@ function buildAnnotateView(element) {
     ["sentences", "Sentences"],
     ["others", "Other tiers"],
   ]);
-  toolbar.layers.after(menu);
+  connectLayers(toolbar.layers, menu);
   const frame = h(
     "div",
     {
@@ -67,7 +64,7 @@ function buildAnnotateView(element) {
   const speech = h("div", { class: "ts-offscreen", "aria-live": "polite" });
 
   function paint(takeBase) {
-    const width = plot.firstChild.clientWidth;
+    const width = plotWidth();
     if (!desk.document || !width) return;
     if (player.state.playing) {
       player.tick();
@@ -93,28 +90,18 @@ function buildAnnotateView(element) {
     drawOverviewSound(g, view, doc, gain);
     drawUnsure(g, view, toCheck().tier, doc.duration || 1);
     drawOverviewWindow(g, view, doc.duration || 1);
-    drawRuler(g, view);
-    drawWaveform(g, view, doc, closeUp.get(), gain);
-    drawSpectrogram(g, view, tiles.list(), state.top);
-    g.save();
-    g.beginPath();
-    g.rect(view.x0, 0, view.x1 - view.x0, view.height);
-    g.clip();
-    for (const tier of doc.order) drawAnnotatedTier(g, view, tier, doc.own.words);
-    g.restore();
+    drawSoundRows(g, view, doc, { gain, top: state.top, tiles, closeUp });
+    insideAxis(g, view, () => {
+      for (const tier of doc.order) drawAnnotatedTier(g, view, tier, doc.own.words);
+    });
     if (proposal) drawProposal(g, view, proposal);
     drawLabels(g, view, doc);
-    tiles.want(doc, view, state.top);
-    closeUp.want(doc, view);
-    const figure = (time) => (b >= 60 ? clock(time, 2) : time.toFixed(b - a < 1 ? 3 : 2));
-    reach.textContent = `${figure(a)}–${figure(b)}${b >= 60 ? "" : " s"}`;
+    reach.textContent = windowText(state);
     element.dataset.view = `${a.toFixed(4)}:${b.toFixed(4)}`;
   }
 
   function drawLabels(g, view, doc) {
-    label(g, view, "overview", "Overview");
-    label(g, view, "ruler", view.b >= 60 ? "Time" : "Seconds");
-    label(g, view, "waveform", "Waveform");
+    labelSoundRows(g, view);
     g.font = `400 12px ${theme.sans}`;
     for (const tier of doc.order) {
       const name =
@@ -211,14 +198,6 @@ function buildAnnotateView(element) {
     redraw(false);
   }
 
-  function toggleLayers() {
-    menu.hidden = !menu.hidden;
-    toolbar.layers.setAttribute("aria-expanded", String(!menu.hidden));
-  }
-  window.addEventListener("pointerdown", ({ target }) => {
-    if (!menu.hidden && !menu.contains(target) && !toolbar.layers.contains(target)) toggleLayers();
-  });
-
   function say(text) {
     speech.textContent = text;
     note.textContent = text;
@@ -270,8 +249,7 @@ function buildAnnotateView(element) {
   }
 
   function firstView(doc) {
-    const width = (plot.firstChild.clientWidth || 1200) - (isNarrow() ? 0 : GUTTER);
-    const length = Math.min(doc.duration || 1, isNarrow() ? NARROW_SPAN : width / READABLE_SCALE);
+    const length = readableLength(plotWidth(), doc.duration);
     const begin = ((doc.own.words ?? doc.order.find((tier) => tier.length))?.start[0] ?? 0) - 0.3;
     [state.a, state.b] = [0, doc.duration || 1];
     setView(begin, begin + length);

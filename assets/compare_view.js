@@ -30,10 +30,8 @@ parts.compare_view = ({ root, element, props, server, trigger, watch }) => {
   });
   const tiles = makeTiles(server, redraw);
   const closeUp = makeCloseUp(player, redraw);
-  const base = h("canvas", { class: "ts-canvas", "aria-hidden": "true" });
-  const overlay = h("canvas", { class: "ts-canvas ts-overlay", "aria-hidden": "true" });
   const card = buildCard(lab);
-  const plot = h("div", { class: "ts-plot" }, h("div", { class: "ts-stage" }, base, overlay), card.node);
+  const { base, overlay, plot, width: plotWidth } = buildStage(card.node);
   const span = h("span", { class: "ts-mono" });
   const note = h("span", { class: "ts-wide-only" });
   const hint = h("span", { class: "ts-wide-only" });
@@ -42,10 +40,10 @@ parts.compare_view = ({ root, element, props, server, trigger, watch }) => {
     state.isGrey = isGrey;
     redraw();
   });
-  const actions = { toggle, toggleLoop, setRate, toggleLayers, fit: () => fit() };
+  const actions = { toggle, toggleLoop, setRate, fit: () => fit() };
   const toolbar = buildToolbar({ ...actions, zoomIn: () => zoom(0.5), zoomOut: () => zoom(2) }, colours);
   const menu = buildLayersMenu(state, () => redraw(), [["tokens", "Tokens"]]);
-  toolbar.layers.after(menu);
+  connectLayers(toolbar.layers, menu);
   const inside = makeInside({
     of: insideOfColumn(server),
     element,
@@ -78,7 +76,7 @@ parts.compare_view = ({ root, element, props, server, trigger, watch }) => {
   root.append(frame, speech);
 
   function paint(takeBase) {
-    const width = plot.firstChild.clientWidth;
+    const width = plotWidth();
     if (!lab.document || !width) return;
     if (player.state.playing) {
       player.tick();
@@ -107,31 +105,18 @@ parts.compare_view = ({ root, element, props, server, trigger, watch }) => {
     drawOverviewSound(g, view, doc, gain);
     drawOverviewDifferences(g, view, data.differences, doc.duration || 1);
     drawOverviewWindow(g, view, doc.duration || 1);
-    drawRuler(g, view);
-    drawWaveform(g, view, doc, closeUp.get(), gain);
-    drawSpectrogram(g, view, tiles.list(), state.top);
+    drawSoundRows(g, view, doc, { gain, top: state.top, tiles, closeUp });
     inside.draw(g, view, doc);
-    g.save();
-    g.beginPath();
-    g.rect(view.x0, 0, view.x1 - view.x0, view.height);
-    g.clip();
-    for (let k = 0; k < data.columns.length; k++) {
-      drawColumnTier(g, view, `tokens${k}`, doc.tiers[`tokens${k}`], k, new Map(), state.isGrey);
-      drawColumnTier(g, view, `words${k}`, doc.tiers[`words${k}`], k, marks[k], state.isGrey);
-      if (k < data.columns.length - 1) drawJoins(g, view, k, lab);
-    }
-    g.restore();
+    insideAxis(g, view, () => {
+      for (let k = 0; k < data.columns.length; k++) {
+        drawColumnTier(g, view, `tokens${k}`, doc.tiers[`tokens${k}`], k, new Map(), state.isGrey);
+        drawColumnTier(g, view, `words${k}`, doc.tiers[`words${k}`], k, marks[k], state.isGrey);
+        if (k < data.columns.length - 1) drawJoins(g, view, k, lab);
+      }
+    });
     drawNames(g, view, data.columns);
-    for (const [row, name] of [
-      ["overview", "Overview"],
-      ["ruler", b >= 60 ? "Time" : "Seconds"],
-      ["waveform", "Waveform"],
-    ])
-      label(g, view, row, name);
-    tiles.want(doc, view, state.top);
-    closeUp.want(doc, view);
-    const figure = (time) => (b >= 60 ? clock(time, 2) : time.toFixed(b - a < 1 ? 3 : 2));
-    span.textContent = `${figure(a)}–${figure(b)}${b >= 60 ? "" : " s"}`;
+    labelSoundRows(g, view);
+    span.textContent = windowText(state);
     element.dataset.view = `${a.toFixed(4)}:${b.toFixed(4)}`;
   }
 
@@ -226,14 +211,6 @@ parts.compare_view = ({ root, element, props, server, trigger, watch }) => {
     }, 120);
   }
 
-  function toggleLayers() {
-    menu.hidden = !menu.hidden;
-    toolbar.layers.setAttribute("aria-expanded", String(!menu.hidden));
-  }
-  window.addEventListener("pointerdown", ({ target }) => {
-    if (!menu.hidden && !menu.contains(target) && !toolbar.layers.contains(target)) toggleLayers();
-  });
-
   function toggleHelp(isShown = help.hidden) {
     help.hidden = !isShown;
   }
@@ -283,8 +260,7 @@ parts.compare_view = ({ root, element, props, server, trigger, watch }) => {
   }
 
   function firstView(doc) {
-    const width = (plot.firstChild.clientWidth || 1200) - (isNarrow() ? 0 : GUTTER);
-    const length = Math.min(doc.duration || 1, isNarrow() ? NARROW_SPAN : width / READABLE_SCALE);
+    const length = readableLength(plotWidth(), doc.duration);
     [state.a, state.b] = [0, doc.duration || 1];
     setView((doc.tiers.words0.start[0] ?? 0) - 0.3, (doc.tiers.words0.start[0] ?? 0) - 0.3 + length);
   }
@@ -352,18 +328,3 @@ parts.compare_view = ({ root, element, props, server, trigger, watch }) => {
   watch("value", load);
   load();
 };
-
-/* A canvas of the window's size at the screen's density, cleared. */
-function fitCanvas(canvas, width, height) {
-  const density = window.devicePixelRatio || 1;
-  const g = canvas.getContext("2d");
-  const [w, tall] = [Math.round(width * density), Math.round(height * density)];
-  if (canvas.width !== w || canvas.height !== tall) {
-    canvas.width = w;
-    canvas.height = tall;
-    canvas.style.height = `${height}px`;
-  }
-  g.setTransform(density, 0, 0, density, 0, 0);
-  g.clearRect(0, 0, width, height);
-  return g;
-}

@@ -40,6 +40,7 @@ SCRIPTS = (
     "align_input.js",
     "align_painting.js",
     "align_playing.js",
+    "align_stage.js",
     "inside_tiles.js",
     "inside_layers.js",
     "inside_attention.js",

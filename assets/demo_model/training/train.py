@@ -12,6 +12,7 @@ clips of the shards are taken up with every pass.
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import math
 import os
@@ -96,6 +97,7 @@ class Trainer:
             )
             if not examples:
                 raise SystemExit("There are no clips yet: make some with generate.py.")
+            gc.freeze()  # the clips are many, and none of them is ever garbage
             groups = buckets(examples, self.settings.batch_seconds, self.random, self.settings.mixed)
             for number, group in enumerate(groups):
                 if number % 1600 == 1599 or (progress := self._shared_progress()) >= 1:
