@@ -243,7 +243,8 @@ def main() -> None:
     parser.add_argument("--token-dropout", type=float, default=0.1, help="at the start; it falls to 0")
     parser.add_argument("--ctc-weight", type=float, default=0.5)
     parser.add_argument("--parakeet", type=float, default=0.3, help="share of batches with parakeet-mlx's features")
-    parser.add_argument("--repeat", nargs="*", default=["kokoro=3", "flite=2"], help="sources whose clips count several times")
+    repeat = ["kokoro=3", "flite=2"]
+    parser.add_argument("--repeat", nargs="*", default=repeat, help="sources whose clips count several times")
     parser.add_argument("--mixed", type=float, default=0.08, help="share of clips with another voice behind them")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--bfloat16", action="store_true", help="autocast; slower than float32 where batches are small")
