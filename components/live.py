@@ -1,7 +1,7 @@
 """The tab "Live": speak, and see the words come; then look at the recording.
 
 The page records (assets/microphone.js), sends packets and shows the text (assets/live.js). What it sends goes to a
-session of components/live_sessions.py by server functions, which answer at once.
+session of components/live_session.py by server functions, which answer at once.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from components.downloads import FORMATS, SUFFIXES
 from components.header import understands
 from components.jobs import Request
 from components.live_difference import difference_of
-from components.live_sessions import LiveSession, LiveSessions, share_sound
+from components.live_session import LiveSession
+from components.live_sessions import LiveSessions, share_sound
 from components.part import part
 from components.samples import sample_at, samples
 from components.services import Services

@@ -12,7 +12,7 @@ import numpy as np
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect
 
 import asr_core
-from components.live_sessions import PAUSE, WINDOW
+from components.live_session import PAUSE, WINDOW
 from tests.browser.server import FLAGS
 
 #: A tone that climbs: its frequency tells the moment, so gaps, repeats and another order show.

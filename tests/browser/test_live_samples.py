@@ -18,7 +18,7 @@ from tests.browser.server import ROOT, running_app
 
 SLOW = """
 import time
-from components.live_sessions import LiveSession
+from components.live_session import LiveSession
 
 push = LiveSession.push
 

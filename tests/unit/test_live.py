@@ -19,7 +19,8 @@ from components.live import live_decoding, open_session, save
 from components.live_difference import difference_of
 from components.live_figures import Stability
 from components.live_recording import AHEAD, Recording
-from components.live_sessions import PAUSE, WINDOW, LiveSession, LiveSessions
+from components.live_session import PAUSE, WINDOW, LiveSession
+from components.live_sessions import LiveSessions
 from tests.conftest import SAMPLES
 
 RATE = 16_000
