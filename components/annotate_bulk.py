@@ -20,12 +20,12 @@ from asr_core.audio_pieces import Pieces
 from asr_core.errors import FormatError, StoreError
 from components import wording
 from components.annotate_desk import allowed_model
-from components.annotate_jobs import Made, Work
+from components.annotate_jobs import IMPORTS, Made, Work
 from components.annotate_work import uploaded
 from components.documents import file_name
-from components.import_folders import ImportFolder
 from components.job import Job
 from components.services import Services
+from components.work_folders import WorkFolder
 
 #: Files of one import that come up one by one; more come in an archive.
 MOST = 2_000
@@ -49,7 +49,7 @@ def start_bulk(services: Services, work: Work, key: Any, what: Any) -> dict[str,
         raise StoreError(f"1 to {MOST:,} files are taken at once. Send more of them as a .zip.")
     work.check_room(workspace)  # before the files are moved: they can be sent again
     arrived = [uploaded(one) for one in sent]
-    folder = ImportFolder(services.settings.data)
+    folder = WorkFolder(services.settings.data, IMPORTS)
     for path, name in arrived:
         if path is not None:
             _put(path, folder.path, name)

@@ -12,14 +12,16 @@ from typing import Any, Literal
 
 from asr_core.errors import StoreError
 from components import messages
-from components.import_folders import sweep
 from components.job import Job
 from components.services import Services
+from components.work_folders import sweep
 
 #: Jobs whose result can still be asked for, and seconds that a look waits.
 KEPT, LOOK = 256, 0.4
 #: Jobs at once: of one workspace, and of all.
 MINE, AT_ONCE = 4, 8
+#: How the folders of imports that are going on begin.
+IMPORTS = "import-"
 
 Kind = Literal["import", "bulk", "export", "second"]
 
@@ -53,7 +55,7 @@ class Work:
         self._services = services
         self._lock = threading.Lock()
         self._jobs: OrderedDict[str, tuple[Job, Made]] = OrderedDict()
-        sweep(services.settings.data)
+        sweep(services.settings.data, IMPORTS)
 
     def start(self, workspace: str, kind: Kind, work: Callable[[Job, Made], Any]) -> dict[str, Any]:
         """Start a job that answers with plain data, such as the id of a document. Raises StoreError."""

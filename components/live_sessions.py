@@ -16,6 +16,7 @@ from components.documents import Document, Documents, read_sound
 from components.live_session import LiveSession, not_stored
 from components.models import Models
 from components.wording import hours
+from components.work_folders import WorkFolder, sweep
 
 #: Sample rates a browser may record at, in Hz.
 RATES = (8_000, 192_000)
@@ -23,13 +24,15 @@ RATES = (8_000, 192_000)
 SILENT_PAGE = 180.0
 #: Sessions that have ended and can still be looked at.
 KEPT = 64
+#: How the folders of sound that still grows begin.
+LIVE = "live-"
 
 
 class LiveSessions:
     """The sessions of this server, bounded in number; the sound of each becomes a document when it has ended.
 
     Args:
-        folder: for sound that still grows.
+        folder: where a folder is made for sound that still grows.
         max_sessions: recordings that may go on at once.
         max_minutes: of one recording.
     """
@@ -37,9 +40,9 @@ class LiveSessions:
     def __init__(
         self, folder: Path, documents: Documents, models: Models, *, max_sessions: int, max_minutes: float
     ) -> None:
-        self._folder = folder / "live"
-        shutil.rmtree(self._folder, ignore_errors=True)
-        self._folder.mkdir(parents=True)
+        folder.mkdir(parents=True, exist_ok=True)
+        sweep(folder, LIVE)
+        self._folder = WorkFolder(folder, LIVE)
         self._documents, self._models = documents, models
         self._max_sessions, self.max_minutes = max_sessions, max_minutes
         self._lock = threading.Lock()
@@ -70,7 +73,7 @@ class LiveSessions:
     def _begin(self, model: str, rate: int, decoding: asr_core.Greedy) -> LiveSession:
         try:
             return LiveSession(
-                path=self._folder / f"{secrets.token_hex(12)}.wav",
+                path=self._folder.path / f"{secrets.token_hex(12)}.wav",
                 name=f"live {time.strftime('%Y-%m-%d %H.%M.%S')}.wav",
                 model=model,
                 rate=rate,

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import threading
 import zipfile
 from itertools import pairwise
@@ -20,13 +18,10 @@ from components.annotate import server_functions
 from components.annotate_bulk import start_bulk, start_export
 from components.annotate_jobs import Made, Work
 from components.annotate_work import decoders_of, start_import, start_second
-from components.import_folders import ImportFolder
 from components.job import Job
 from components.services import Services
 from components.settings import Settings
 from tests.annotating import NAME, SAID, SAMPLES, edit, finished, load, words
-
-ROOT = Path(__file__).parents[3]
 
 
 def test_a_recording_alone_is_transcribed(services: Services, upload, heard) -> None:
@@ -181,19 +176,6 @@ def test_a_workspace_takes_half_of_the_places_at_most(tmp_path: Path, upload) ->
     # The upload has survived the refusals.
     done = finished(work, start_bulk(services, work, first, {"files": [sent], "model": "demo"}))["done"]
     assert len(done["ids"]) == 1
-
-
-def test_a_second_server_leaves_the_imports_of_the_first_alone(tmp_path: Path) -> None:
-    going_on, left = ImportFolder(tmp_path), tmp_path / "import-left"
-    left.mkdir()
-    (left / "a.wav").write_bytes(b"half")
-    other = (
-        "import sys; from pathlib import Path; from components.import_folders import sweep; sweep(Path(sys.argv[1]))"
-    )
-    subprocess.run([sys.executable, "-c", other, str(tmp_path)], check=True, cwd=ROOT)
-    assert going_on.path.exists() and not left.exists()
-    going_on.close()
-    assert not list(tmp_path.iterdir())
 
 
 def test_a_damaged_archive_is_told_of_and_the_rest_comes_in(services: Services, upload, heard, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Folders of imports that go on: a server locks its own, so that another one on the same data leaves them alone."""
+"""Folders that a server works in: it locks its own, so that another one on the same data leaves them alone."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ import shutil
 import tempfile
 from pathlib import Path
 
-PREFIX = "import-"
 
+class WorkFolder:
+    """A new folder among the data, which is there until `close`, or until a server starts after this one has ended.
 
-class ImportFolder:
-    """A new folder among the data, which is there until `close`, or until a server starts after this one has ended."""
+    Args:
+        prefix: how its name begins, which tells the kinds of work apart.
+    """
 
-    def __init__(self, data: Path) -> None:
-        self.path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=data))
+    def __init__(self, data: Path, prefix: str) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix=prefix, dir=data))
         self._lock = os.open(self.path, os.O_RDONLY)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
 
@@ -25,9 +27,9 @@ class ImportFolder:
         os.close(self._lock)
 
 
-def sweep(data: Path) -> None:
-    """Remove the folders of servers that were stopped in the middle of an import."""
-    for left in data.glob(f"{PREFIX}*"):
+def sweep(data: Path, prefix: str) -> None:
+    """Remove the folders of servers that have ended without closing them."""
+    for left in data.glob(f"{prefix}*"):
         lock = os.open(left, os.O_RDONLY)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
