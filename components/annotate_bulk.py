@@ -20,7 +20,7 @@ from asr_core.audio_pieces import Pieces
 from asr_core.errors import FormatError, StoreError
 from components import wording
 from components.annotate_desk import allowed_model
-from components.annotate_jobs import IMPORTS, Made, Work
+from components.annotate_jobs import Made, Work
 from components.annotate_work import uploaded
 from components.documents import file_name
 from components.job import Job
@@ -47,15 +47,14 @@ def start_bulk(services: Services, work: Work, key: Any, what: Any) -> dict[str,
     sent = given.get("files")
     if not isinstance(sent, list) or not 0 < len(sent) <= MOST:
         raise StoreError(f"1 to {MOST:,} files are taken at once. Send more of them as a .zip.")
-    work.check_room(workspace)  # before the files are moved: they can be sent again
     arrived = [uploaded(one) for one in sent]
-    folder = WorkFolder(services.settings.data, IMPORTS)
-    for path, name in arrived:
-        if path is not None:
-            _put(path, folder.path, name)
 
     def make(job: Job, made: Made) -> dict[str, Any]:
+        folder = WorkFolder(services.settings.data)
         try:
+            for path, name in arrived:
+                if path is not None:
+                    _put(path, folder.path, name)
             return _import(services, workspace, model, folder.path, job, made)
         finally:
             folder.close()
@@ -90,9 +89,12 @@ def _put(path: Path, folder: Path, name: str) -> None:
     """Into the folder of the import, below the folders that its name has; names that lead elsewhere lose them."""
     parts = [part for part in PurePosixPath(name.replace("\\", "/")).parts if part not in ("/", "..", ".")]
     target = folder.joinpath(*(file_name(part) for part in parts[-6:] or [path.name]))
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):  # a file has the name of its folder
+        target = folder / target.name
     if target.exists():
         target = target.with_name(f"{secrets.token_hex(4)}-{target.name}")
-    target.parent.mkdir(parents=True, exist_ok=True)
     shutil.move(path, target)
 
 
@@ -140,11 +142,10 @@ def _unpack_all(folder: Path, most: int, made: Made) -> list[str]:
             shutil.rmtree(inside, ignore_errors=True)
         else:
             most -= sum(path.stat().st_size for path in inside.rglob("*") if path.is_file())
-            problems += [
-                f"{archive.name} holds another archive, {path.name}, which stays closed. Send it by itself."
-                for path in inside.rglob("*")
-                if path.suffix.lower() == ".zip" and path.is_file()
-            ]
+            closed = sorted(path.name for path in inside.rglob("*") if path.suffix.lower() == ".zip")
+            if closed:
+                named = ", ".join(repr(name) for name in closed[:TOLD])
+                problems.append(f"{archive.name!r} holds archives that stay closed: {named}. Send them by themselves.")
         archive.unlink()
     return problems
 

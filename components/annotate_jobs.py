@@ -14,14 +14,11 @@ from asr_core.errors import StoreError
 from components import messages
 from components.job import Job
 from components.services import Services
-from components.work_folders import sweep
 
 #: Jobs whose result can still be asked for, and seconds that a look waits.
 KEPT, LOOK = 256, 0.4
-#: Jobs at once: of one workspace, and of all.
+#: Jobs at once: of one visitor, and of all.
 MINE, AT_ONCE = 4, 8
-#: How the folders of imports that are going on begin.
-IMPORTS = "import-"
 
 Kind = Literal["import", "bulk", "export", "second"]
 
@@ -55,7 +52,6 @@ class Work:
         self._services = services
         self._lock = threading.Lock()
         self._jobs: OrderedDict[str, tuple[Job, Made]] = OrderedDict()
-        sweep(services.settings.data, IMPORTS)
 
     def start(self, workspace: str, kind: Kind, work: Callable[[Job, Made], Any]) -> dict[str, Any]:
         """Start a job that answers with plain data, such as the id of a document. Raises StoreError."""
@@ -80,10 +76,10 @@ class Work:
 
     def _check_room(self, workspace: str) -> None:
         going_on = [made.workspace for job, made in self._jobs.values() if not job.state().is_over]
-        if going_on.count(workspace) >= MINE:
+        if workspace and going_on.count(workspace) >= MINE:  # a person alone has all places
             raise StoreError(f"{MINE} pieces of your work are going on. Try again when one of them is done.")
         if len(going_on) >= AT_ONCE:
-            raise StoreError(f"{AT_ONCE} pieces of work of all visitors are going on. Try again in a minute.")
+            raise StoreError(f"{AT_ONCE} pieces of work are going on here. Try again when one of them is done.")
 
     def going_on(self, workspace: str) -> dict[str, Any]:
         """The jobs of a workspace that go on, or whose end no page knows: {jobs: [{job, kind}]}."""

@@ -16,7 +16,7 @@ from components.documents import Document, Documents, read_sound
 from components.live_session import LiveSession, not_stored
 from components.models import Models
 from components.wording import hours
-from components.work_folders import WorkFolder, sweep
+from components.work_folders import WorkFolder
 
 #: Sample rates a browser may record at, in Hz.
 RATES = (8_000, 192_000)
@@ -24,8 +24,6 @@ RATES = (8_000, 192_000)
 SILENT_PAGE = 180.0
 #: Sessions that have ended and can still be looked at.
 KEPT = 64
-#: How the folders of sound that still grows begin.
-LIVE = "live-"
 
 
 class LiveSessions:
@@ -40,9 +38,7 @@ class LiveSessions:
     def __init__(
         self, folder: Path, documents: Documents, models: Models, *, max_sessions: int, max_minutes: float
     ) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        sweep(folder, LIVE)
-        self._folder = WorkFolder(folder, LIVE)
+        self._folder = WorkFolder(folder)
         self._documents, self._models = documents, models
         self._max_sessions, self.max_minutes = max_sessions, max_minutes
         self._lock = threading.Lock()

@@ -13,6 +13,7 @@ from components.live_sessions import LiveSessions
 from components.models import Models
 from components.settings import Settings
 from components.trials import Trials
+from components.work_folders import sweep
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class Services:
     @classmethod
     def start(cls, settings: Settings) -> Services:
         """Open the store and set up the rest; nothing is loaded yet."""
+        sweep(settings.data)
         documents = Documents(
             settings.data, max_documents=settings.max_documents, retention_hours=settings.retention_hours
         )

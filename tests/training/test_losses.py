@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -83,6 +84,26 @@ def test_tdt_loss_leaves_out_paths_that_say_a_token_too_early(monkeypatch, earli
     loss.sum().backward()
     expected.backward()
     assert torch.allclose(ours.grad, listed.grad, atol=1e-9)
+
+
+def test_states_that_cannot_be_reached_yet_change_nothing(monkeypatch):
+    monkeypatch.setattr(losses, "_NEGLIGIBLE", 0.0)
+    logits, tokens = lattice(13, 40, 4)
+    earliest = (15, 16, 16, 33)
+    pieces = logits[0, ..., : PIECES + 1].log_softmax(-1) - 0.05
+    said = pieces[..., :-1].gather(-1, torch.cat([tokens[0], tokens[0, :1]])[None, :, None].expand(40, -1, 1))[..., 0]
+    for u, first in enumerate(earliest):
+        said[:first, u] = losses._NEVER
+    arcs = torch.cat([pieces[..., -1:], said[..., None], logits[0, ..., PIECES + 1 :].log_softmax(-1)], -1)
+    expected, shares = losses._forward_backward(arcs.numpy(), np.array(DURATIONS))
+    ours = logits.clone().requires_grad_()
+    loss = loss_of(ours, tokens, [40], [4], earliest=torch.tensor([earliest]))
+    assert loss.item() == pytest.approx(expected, abs=1e-9)
+    loss.sum().backward()
+    # A logit's gradient is its softmax times all that leaves the state, less its own share of the paths.
+    leaving = torch.from_numpy(shares[..., 2:]).sum(-1)
+    durations = torch.from_numpy(shares[..., 2:]) - leaving[..., None] * logits[0, ..., PIECES + 1 :].softmax(-1)
+    assert torch.allclose(ours.grad[0, ..., PIECES + 1 :], durations, atol=1e-9)
 
 
 def test_only_states_of_negligible_share_get_no_gradient():

@@ -134,7 +134,7 @@ def test_a_session_hears_what_a_stream_hears(tmp_path: Path, demo: asr_core.Reco
     document = live._documents.get(session.document)
     assert document.transcript == session.heard.final
     assert live.of_document(session.document) is session
-    assert not list(tmp_path.glob("live-*/*"))
+    assert not list(tmp_path.glob("work/*/*"))
 
 
 def test_a_page_that_takes_what_is_new_has_all_of_it(
@@ -214,7 +214,7 @@ def test_nothing_is_kept_of_what_is_dropped_or_empty(
     empty.push(packet(0, np.zeros(0, np.int16), last=True))
     for session in (dropped, empty):
         assert finished(session).document == "" and session.problem == ""
-    assert len(live._documents) == 0 and not list(tmp_path.glob("live-*/*"))
+    assert len(live._documents) == 0 and not list(tmp_path.glob("work/*/*"))
 
 
 def test_a_server_takes_so_many_at_once(tmp_path: Path, demo: asr_core.Recognizer) -> None:

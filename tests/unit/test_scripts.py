@@ -1,4 +1,4 @@
-"""The page's scripts share one scope."""
+"""The page's scripts share one scope. Two functions of one name would not be an error there: the later one counts."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ FRAME = 1280
 
 @dataclass(frozen=True)
 class Example:
-    """A clip as training sees it: int16 samples (views of the cache, one of each voice), the pieces of what is said,
+    """A clip as training sees it: int16 samples (views of the cache), the pieces of what is said,
     and for each piece the number of the sample its sentence begins with."""
 
     parts: tuple[np.ndarray, ...]
@@ -53,7 +53,7 @@ class Example:
 @dataclass(frozen=True)
 class Batch:
     """samples (B, N) float32, lengths (B,) in samples, tokens (B, U) padded with 0, counts (B,) of tokens, earliest
-    (B, U) in frames of 80 ms: no token is said before its sentence begins."""
+    (B, U) the frame of 80 ms nearest to where each token's sentence begins."""
 
     samples: Tensor
     lengths: Tensor
@@ -91,7 +91,7 @@ def read_examples(
 
 
 def mixed(examples: Sequence[Example], random: Random, share: float, longest: float = 20.0) -> Iterator[Example]:
-    """All examples in random order, a `share` of them with the next one behind, as recordings of several voices are.
+    """All examples in random order, a `share` of them with the next one behind, mostly of another voice.
 
     None becomes longer than `longest` seconds by that.
     """

@@ -98,9 +98,9 @@ class Trainer:
             if not examples:
                 raise SystemExit("There are no clips yet: make some with generate.py.")
             gc.freeze()  # the clips are many, and none of them is ever garbage
-            groups = buckets(examples, self.settings.batch_seconds, self.random, self.settings.mixed)
-            for number, group in enumerate(groups):
-                if number % 1600 == 1599 or (progress := self._shared_progress()) >= 1:
+            groups = list(buckets(examples, self.settings.batch_seconds, self.random, self.settings.mixed))
+            for group in groups[: min(1600, _least(len(groups)))]:
+                if (progress := self._shared_progress()) >= 1:
                     break
                 self._train_on(make_batch(group, self.random, self._strength(progress)), progress)
                 if self.rank == 0:
@@ -209,6 +209,14 @@ def _average_gradients(model: nn.Module) -> None:
         gradient.copy_(mean.view_as(gradient))
 
 
+def _least(number: int) -> int:
+    """The least of all processes' numbers, so that they end a pass together."""
+    least = torch.tensor([number])
+    if distributed.is_initialized():
+        distributed.all_reduce(least, distributed.ReduceOp.MIN)
+    return int(least)
+
+
 def _barrier() -> None:
     if distributed.is_initialized():
         distributed.barrier()
@@ -245,7 +253,7 @@ def main() -> None:
     parser.add_argument("--parakeet", type=float, default=0.3, help="share of batches with parakeet-mlx's features")
     repeat = ["kokoro=3", "flite=2"]
     parser.add_argument("--repeat", nargs="*", default=repeat, help="sources whose clips count several times")
-    parser.add_argument("--mixed", type=float, default=0.08, help="share of clips with another voice behind them")
+    parser.add_argument("--mixed", type=float, default=0.08, help="share of clips with another one behind them")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--bfloat16", action="store_true", help="autocast; slower than float32 where batches are small")
     arguments = parser.parse_args()

@@ -95,19 +95,20 @@ def test_many_recordings_come_in_at_once(services: Services, upload, heard, tmp_
         {**upload("a.srt", tmp_path / "said.srt"), "name": "clips/a.srt"},
         {**upload("b.flac", SAMPLES / NAME), "name": "../../b.flac"},
         {**upload("c.flac", b"no audio"), "name": "clips/c.flac"},
+        {**upload("c.txt", b"beside it"), "name": "clips/c.flac/c.txt"},
         upload("more.zip", tmp_path / "more.zip"),
     ]
     work = Work(services)
     done = finished(work, start_bulk(services, work, "", {"files": sent, "model": "demo"}))["done"]
     assert done["of"] == 4 and len(done["ids"]) == 3
-    nested, broken = done["problems"]
-    assert nested == "more.zip holds another archive, deeper.zip, which stays closed. Send it by itself."
-    assert "c.flac" in broken
+    nested, lonely, broken = done["problems"]
+    assert nested == "'more.zip' holds archives that stay closed: 'deeper.zip'. Send them by themselves."
+    assert "c.txt" in lonely and "c.flac" in broken
     entries = {one["name"]: one["id"] for one in desk.list_documents(services, "")["documents"]}
     assert set(entries) == {"a.flac", "b.flac", "zipped.flac"}
     assert load(services, entries["b.flac"]).transcript().text == heard.text
     assert [word.text for word in words(services, entries["zipped.flac"])] == SAID.split()
-    assert not list(tmp_path.glob("import-*"))
+    assert not list(tmp_path.glob("work/*/*"))
     with pytest.raises(StoreError, match="files are taken"):
         start_bulk(services, work, "", {"files": []})
 
@@ -167,9 +168,9 @@ def test_a_workspace_takes_half_of_the_places_at_most(tmp_path: Path, upload) ->
     sent = upload("a.flac", SAMPLES / NAME)
     with pytest.raises(StoreError, match="4 pieces of your work are going on"):
         start_bulk(services, work, first, {"files": [sent], "model": "demo"})
-    with pytest.raises(StoreError, match="8 pieces of work of all visitors"):
+    with pytest.raises(StoreError, match="8 pieces of work are going on here"):
         start_bulk(services, work, third, {"files": [sent], "model": "demo"})
-    assert not list(tmp_path.glob("import-*"))
+    assert not list(tmp_path.glob("work/*/*"))
     go_on.set()
     for job in services.jobs.running():
         job.wait(30)
