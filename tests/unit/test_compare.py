@@ -197,7 +197,13 @@ def test_picks_are_counted_taken_back_and_make_a_text() -> None:
     assert trial.judged == {words[1]: judging.NEITHER}
 
 
-def test_picks_stay_with_their_difference_when_the_list_changes(trial: Trial) -> None:
+def test_picks_stay_with_their_difference_when_the_list_changes() -> None:
+    def column(name: str, *words: tuple[str, float]) -> Column:
+        made = tuple(asr_core.Word(text, start, start + 0.5, 0.5, ()) for text, start in words)
+        return Column(name, asr_core.Transcript(" ".join(text for text, _ in words), words=made, duration=5.0))
+
+    here, there = column("a", ("one", 0.0), ("two", 1.0)), column("b", ("one", 0.3), ("too", 1.0))
+    trial = Trials().add("x", [here, there])
     index = next(i for i, one in enumerate(trial.comparison.differences) if one.kind != "boundary")
     word = trial.comparison.differences[index]
     trial = replace(trial, **changes_of(trial, {"pick": [index, 1]}))
