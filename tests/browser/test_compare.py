@@ -204,7 +204,8 @@ def test_keys_go_to_differences_and_pick(page: Page, heard: asr_core.Comparison)
     with page.expect_download() as download:
         page.click("[data-reviewed=txt]")
     words = [word.text for word in heard.transcripts[0].words]
-    words[at.readings[0]] = heard.transcripts[1].words[at.readings[1]].text
+    for one in (heard.differences[0], at):  # those of which the second reading was picked
+        words[one.readings[0]] = heard.transcripts[1].words[one.readings[1]].text
     assert Path(download.value.path()).read_text(encoding="utf-8").split() == words
 
 
