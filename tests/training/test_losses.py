@@ -51,7 +51,10 @@ def loss_of(logits, tokens, frames, counts, sigma=0.05, earliest=None):
     predicted = torch.arange(states, dtype=logits.dtype)[:, None].expand(B, states, 1)
     table = logits.flatten(0, 2)
     numbers = (torch.tensor(values) for values in (frames, counts))
-    head = lambda sums: table[sums[..., 0].long()]  # noqa: E731
+
+    def head(sums):
+        return table[sums[..., 0].long()]
+
     return tdt_loss(head, encoded, predicted, tokens, *numbers, DURATIONS, earliest, sigma)
 
 

@@ -27,8 +27,8 @@ FRAME = 1280
 
 @dataclass(frozen=True)
 class Example:
-    """A clip as training sees it: int16 samples (views of the cache), the pieces of what is said,
-    and for each piece the number of the sample its sentence begins with."""
+    """A clip as training sees it: int16 samples (views of the cache), the pieces of what is said, and for each of
+    them the number of the sample its sentence begins with."""
 
     parts: tuple[np.ndarray, ...]
     pieces: list[int]
