@@ -10,7 +10,7 @@ from asr_core.alignment import Hypothesis, Sentence, Token, Transcript, Word
 from asr_core.decoding.options import Confidence
 from asr_core.segmentation import Segmentation, sentences_of
 from asr_core.text import SPACE, Vocabulary
-from asr_core.wording import timed_tokens, words_of
+from asr_core.wording import closes_word, timed_tokens, words_of
 
 #: Control tokens with which a model says that somebody has finished speaking.
 END_OF_UTTERANCE = ("<EOU>", "[EOU]", "<eou>", "<|endofutterance|>")
@@ -20,7 +20,8 @@ class LiveTranscript:
     """The final part of a stream.
 
     Sentences are frozen once the words behind them can no longer change where they end; only what follows is put
-    together anew when tokens come. It keeps the result's own tokens and nothing else.
+    together anew when tokens come. The last frozen one is opened again for punctuation that belongs to its last word,
+    such as a full stop that comes after the pause. It keeps the result's own tokens and nothing else.
     """
 
     def __init__(
@@ -36,6 +37,10 @@ class LiveTranscript:
         self._frozen_text = ""
         #: Position of the first token that is not frozen.
         self._open = 0
+        #: How long tokens and text were before the last frozen sentence.
+        self._before_last = (0, 0, "")
+        #: Whether anything but such punctuation has come since the last utterance ended.
+        self._speaking = False
         self.utterances = 0
         self.made = Transcript()
 
@@ -55,8 +60,13 @@ class LiveTranscript:
             piece.token_ids, piece.start_frames, piece.end_frames, piece.confidences, piece.log_probs, strict=True
         ):
             last = self.last_end
-            if pause is not None and last is not None and (token[1] - last) * self._frame_seconds >= pause:
-                self.end_utterance()
+            if closes_word(token[0], self._vocabulary) and (self._frozen or last is not None):
+                if last is None:
+                    self._reopen()
+            else:
+                if pause is not None and last is not None and (token[1] - last) * self._frame_seconds >= pause:
+                    self.end_utterance()
+                self._speaking = True
             for column, value in zip(self._columns, token, strict=True):
                 column.append(value)
             if token[0] in self._ends:
@@ -68,7 +78,8 @@ class LiveTranscript:
         """Close the sentence that goes on: somebody has finished speaking."""
         if self.last_end is not None:
             self._freeze(self._build(), keep=0)
-            self.utterances += 1
+            self.utterances += self._speaking
+            self._speaking = False
 
     def hypothesis(self) -> Hypothesis:
         """All tokens, in frames."""
@@ -112,12 +123,22 @@ class LiveTranscript:
             return
         count = len(tokens) if not keep else _tokens_before(tokens, sentences[len(closed)])
         ids = self._columns[0][self._open : self._open + count]
+        if closed:
+            before = _tokens_before(tokens, closed[-1])
+            text_before = self._joined(self._vocabulary.decode(ids[:before]))
+            self._before_last = (self._open + before, len(self._frozen_tokens) + before, text_before)
         self._frozen_text = self._joined(self._vocabulary.decode(ids))
         self._frozen += closed
         self._frozen_tokens += tokens[:count]
         self._open += count
         rest = sentences[len(closed) :]
         self.made = self._transcript(tokens[count:], rest, self._vocabulary.decode(self._columns[0][self._open :]))
+
+    def _reopen(self) -> None:
+        """Take the last sentence back among what is not frozen."""
+        self._frozen.pop()
+        self._open, count, self._frozen_text = self._before_last
+        del self._frozen_tokens[count:]
 
     def _joined(self, text: str) -> str:
         if not self._frozen_text or not text:

@@ -59,7 +59,7 @@ class StreamUpdate:
     """Where a stream stands.
 
     Args:
-        final: all that will not change any more.
+        final: all that will not change any more, but for punctuation that its last word may still get.
         draft: what was heard behind it; it will be heard again with more context.
         seconds: of audio that have come.
         utterances: that have ended, by a pause or because the model said so.

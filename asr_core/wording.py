@@ -115,7 +115,15 @@ def _begins(tokens: Sequence[Token], i: int, vocabulary: Vocabulary) -> bool:
     if not piece.startswith(SPACE):
         # Scripts without spaces: a sentence that ends inside a run of letters would have no word to end with.
         return tokens[i - 1].text.endswith(_FULL_STOPS) and not vocabulary.is_punctuation(tokens[i].id)
-    return not vocabulary.is_punctuation(tokens[i].id) or _opens(piece.removeprefix(SPACE))
+    return not closes_word(tokens[i].id, vocabulary)
+
+
+def closes_word(token: int, vocabulary: Vocabulary) -> bool:
+    """Whether the token is punctuation that belongs to the word before it, whether or not it has a space before it."""
+    if not vocabulary.is_punctuation(token):
+        return False
+    piece = vocabulary.pieces[token]
+    return not (piece.startswith(SPACE) and _opens(piece.removeprefix(SPACE)))
 
 
 def _continues(token: int, vocabulary: Vocabulary) -> bool:

@@ -60,12 +60,16 @@ class Trainer:
         self.settings, self.rank = arguments, rank
         self.folder = data_root() / "runs" / arguments.run
         self.folder.mkdir(parents=True, exist_ok=True)
-        self.tokenizer = SentencePieceProcessor(model_file=str(DEMO / "tokenizer.model"))
-        self.model: HybridModel = load(arguments.start)
+        # A run that is gone on with has its pieces beside its exported average.
+        again = (self.folder / "checkpoint.pt").exists()
+        start = self.folder / "model" if again else arguments.start
+        self.pieces = start / "tokenizer.model"
+        self.tokenizer = SentencePieceProcessor(model_file=str(self.pieces))
+        self.model: HybridModel = load(start)
         self.minutes_before, self.audio_hours = 0.0, 0.0
         average = self.model.state_dict()
-        if (path := self.folder / "checkpoint.pt").exists():
-            checkpoint = torch.load(path, weights_only=True)
+        if again:
+            checkpoint = torch.load(self.folder / "checkpoint.pt", weights_only=True)
             self.model.load_state_dict(_as_float(checkpoint["weights"]))
             average = _as_float(checkpoint["average"])
             self.minutes_before, self.audio_hours = checkpoint["minutes"], checkpoint["audio_hours"]
@@ -178,8 +182,8 @@ class Trainer:
             },
             part,
         )
+        write_folder(self.folder / "model", self.model.config, self.average.state, self.pieces)
         part.replace(self.folder / "checkpoint.pt")
-        write_folder(self.folder / "model", self.model.config, self.average.state)
 
     def _shared_progress(self) -> float:
         """0 to 1 by the clock of rank 0, so that all processes stop at the same step."""
