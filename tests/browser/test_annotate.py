@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, Locator, Page, Route, expect
 from praatio import textgrid as praatio_textgrid
 
 import asr_core
+from tests.browser.server_calls import ServerCalls, is_edit
 
 SAMPLES = Path(__file__).parents[2] / "assets" / "samples"
 NAME = "meeting-date.flac"
@@ -67,14 +68,6 @@ def drag(page: Page, start: float, end: float) -> None:
     page.mouse.down()
     page.mouse.move(*place(page, end), steps=4)
     page.mouse.up()
-
-
-#: Where the page asks for a server function.
-SERVER_FUNCTIONS = re.compile("component_server")
-
-
-def is_edit(route: Route) -> bool:
-    return "annotate_edit" in (route.request.post_data or "")
 
 
 def delete_open(page: Page) -> None:
@@ -200,6 +193,7 @@ def test_two_windows_on_one_document(page: Page, browser: Browser) -> None:
 def test_a_failed_save_is_said_and_tried_again(app: str, browser: Browser) -> None:
     context = browser.new_context(viewport={"width": 1440, "height": 1100})
     page = context.new_page()
+    calls = ServerCalls(page)
     page.goto(app)
     annotated(page, SHORT)
     page.keyboard.press("ArrowRight")
@@ -221,7 +215,7 @@ def test_a_failed_save_is_said_and_tried_again(app: str, browser: Browser) -> No
         else:
             route.continue_()
 
-    page.route(SERVER_FUNCTIONS, lose)
+    calls.handle = lose
     page.keyboard.press("x")
     at_revision(page, 2)
     assert lost
@@ -365,6 +359,7 @@ def test_hostile_texts_are_only_text(page: Page) -> None:
 
 
 def test_a_folder_comes_in_and_what_is_done_goes_out(page: Page, tmp_path: Path) -> None:
+    calls = ServerCalls(page)
     folder = tmp_path / "clips"
     folder.mkdir()
     for name in ("one", "two"):
@@ -395,14 +390,14 @@ def test_a_folder_comes_in_and_what_is_done_goes_out(page: Page, tmp_path: Path)
         assert any(name.startswith("textgrid/two") for name in archive.namelist())
     # An edit is on its way while its document is deleted; what is done to the next one is saved all the same.
     held: list[Route] = []
-    page.route(SERVER_FUNCTIONS, lambda route: held.append(route) if is_edit(route) else route.continue_())
+    calls.handle = lambda route: held.append(route) if is_edit(route) else route.continue_()
     page.locator("#ts-annotate .ts-align").focus()
     page.keyboard.press("d")
     expect(page.locator(".ts-saved")).to_have_attribute("data-saved", "saving")
     delete_open(page)
     expect(other).to_have_count(0)
     held[0].continue_()
-    page.unroute(SERVER_FUNCTIONS)
+    calls.go_on()
     page.locator(".ts-recording", has_text="one.flac").click()
     expect(page.locator(".ts-annotate-bar h2")).to_have_text("one.flac")
     page.keyboard.press("d")
