@@ -50,9 +50,9 @@ def rewrite(folder: Path, change_weights) -> None:
 
 def test_info_of_the_embedded_model(demo):
     info = demo.info
-    assert (info.kind, info.heads, info.vocabulary_size) == ("tdt_ctc", ("tdt", "ctc"), 256)
+    assert (info.kind, info.heads, info.vocabulary_size) == ("tdt_ctc", ("tdt", "ctc"), 1024)
     assert (info.sample_rate, info.frame_seconds, info.dtype) == (16_000, 0.08, "float32")
-    assert info.parameters == pytest.approx(3.40e6, rel=0.01)
+    assert info.parameters == pytest.approx(3.735e6, rel=0.01)
     assert demo.card is not None
     assert "## It cannot" in demo.card
 
