@@ -41,7 +41,10 @@ def main() -> None:
     parser.add_argument("--last", action="store_true", help="the weights of the last step instead of the average")
     arguments = parser.parse_args()
     checkpoint = torch.load(arguments.checkpoint, weights_only=True)
-    write_folder(arguments.folder, checkpoint["config"], checkpoint["weights" if arguments.last else "average"])
+    state = checkpoint["weights" if arguments.last else "average"]
+    write_folder(
+        arguments.folder, checkpoint["config"], state, arguments.checkpoint.parent / "model" / "tokenizer.model"
+    )
 
 
 if __name__ == "__main__":

@@ -60,19 +60,19 @@ class Trainer:
         self.settings, self.rank = arguments, rank
         self.folder = data_root() / "runs" / arguments.run
         self.folder.mkdir(parents=True, exist_ok=True)
-        # A run that is gone on with has its pieces beside its exported average.
-        again = (self.folder / "checkpoint.pt").exists()
-        start = self.folder / "model" if again else arguments.start
-        self.pieces = start / "tokenizer.model"
-        self.tokenizer = SentencePieceProcessor(model_file=str(self.pieces))
-        self.model: HybridModel = load(start)
         self.minutes_before, self.audio_hours = 0.0, 0.0
-        average = self.model.state_dict()
-        if again:
-            checkpoint = torch.load(self.folder / "checkpoint.pt", weights_only=True)
+        if (path := self.folder / "checkpoint.pt").exists():
+            checkpoint = torch.load(path, weights_only=True)
+            self.pieces = self.folder / "model" / "tokenizer.model"
+            self.model = HybridModel(checkpoint["config"])
             self.model.load_state_dict(_as_float(checkpoint["weights"]))
             average = _as_float(checkpoint["average"])
             self.minutes_before, self.audio_hours = checkpoint["minutes"], checkpoint["audio_hours"]
+        else:
+            self.pieces = arguments.start / "tokenizer.model"
+            self.model = load(arguments.start)
+            average = self.model.state_dict()
+        self.tokenizer = SentencePieceProcessor(model_file=str(self.pieces))
         self.average = Average(average)
         self.optimizer = _optimizer(self.model)
         # Another seed after an interruption, so that a run does not repeat its first batches.
@@ -182,7 +182,11 @@ class Trainer:
             },
             part,
         )
-        write_folder(self.folder / "model", self.model.config, self.average.state, self.pieces)
+        exported = self.folder / "model.part"
+        write_folder(exported, self.model.config, self.average.state, self.pieces)
+        (self.folder / "model").mkdir(exist_ok=True)
+        for file in exported.iterdir():
+            file.replace(self.folder / "model" / file.name)
         part.replace(self.folder / "checkpoint.pt")
 
     def _shared_progress(self) -> float:
