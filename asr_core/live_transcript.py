@@ -41,6 +41,8 @@ class LiveTranscript:
         self._before_last = (0, 0, "")
         #: Whether anything but such punctuation has come since the last utterance ended.
         self._speaking = False
+        #: The frame behind the last token that is no such punctuation.
+        self._said_until = 0
         self.utterances = 0
         self.made = Transcript()
 
@@ -64,9 +66,12 @@ class LiveTranscript:
                 if last is None:
                     self._reopen()
             else:
-                if pause is not None and last is not None and (token[1] - last) * self._frame_seconds >= pause:
+                silent = (token[1] - self._said_until) * self._frame_seconds
+                # Open without speech: opened again for a mark, behind which the next utterance begins.
+                if not self._speaking or (pause is not None and last is not None and silent >= pause):
                     self.end_utterance()
-                self._speaking = True
+                self._speaking = self._speaking or not self._vocabulary.is_special(token[0])
+                self._said_until = token[2]
             for column, value in zip(self._columns, token, strict=True):
                 column.append(value)
             if token[0] in self._ends:

@@ -122,8 +122,7 @@ def closes_word(token: int, vocabulary: Vocabulary) -> bool:
     """Whether the token is punctuation that belongs to the word before it, whether or not it has a space before it."""
     if not vocabulary.is_punctuation(token):
         return False
-    piece = vocabulary.pieces[token]
-    return not (piece.startswith(SPACE) and _opens(piece.removeprefix(SPACE)))
+    return not _opens(vocabulary.pieces[token].removeprefix(SPACE))
 
 
 def _continues(token: int, vocabulary: Vocabulary) -> bool:

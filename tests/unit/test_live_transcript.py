@@ -14,7 +14,6 @@ from asr_core.live_transcript import LiveTranscript
 from asr_core.text import Vocabulary
 
 PIECES = Vocabulary(("▁one", "▁two", ".", ",", "?", "▁.", "<EOU>"))
-MARKS = {2, 3, 4, 5}
 PAUSE = 1.0
 FRAME = 0.08
 #: Each token: its piece, frames of silence before it, and whether it comes with others or in a packet of its own.
@@ -99,3 +98,10 @@ def test_an_utterance_counts_once_whatever_punctuation_follows() -> None:
     text.end_utterance()
     assert (text.utterances, text.made.text) == (2, "one. two.")
     assert [sentence.text for sentence in text.made.sentences] == ["one.", "two."]
+
+
+def test_a_mark_behind_the_pause_does_not_join_two_utterances() -> None:
+    text = LiveTranscript(PIECES, FRAME, Segmentation(), Confidence())
+    text.add(hypothesis([(0, 0), (3, 20), (1, 22)]), PAUSE)
+    assert [sentence.text for sentence in text.made.sentences] == ["one,", "two"]
+    assert text.utterances == 1
