@@ -11,6 +11,7 @@ pytest.importorskip("numba")
 soundfile = pytest.importorskip("soundfile")
 
 from safetensors.torch import load_file  # noqa: E402
+from sentencepiece import SentencePieceProcessor  # noqa: E402
 
 from asr_core.features import FeatureConfig, log_mel  # noqa: E402
 from assets.demo_model.training.augment import LogMel, at_speed, in_room, varied  # noqa: E402
@@ -25,7 +26,8 @@ DEMO = Path(__file__).parents[2] / "assets/demo_model"
 
 def test_weights_go_through_pytorch_and_back_unchanged(tmp_path):
     model = load(DEMO)
-    write_folder(tmp_path, model.config, model.state_dict())
+    write_folder(tmp_path, model.config, model.state_dict(), SentencePieceProcessor(str(DEMO / "tokenizer.model")))
+    assert (tmp_path / "tokenizer.model").read_bytes() == (DEMO / "tokenizer.model").read_bytes()
     before, after = load_file(DEMO / "model.safetensors"), load_file(tmp_path / "model.safetensors")
     assert before.keys() == after.keys()
     assert all(torch.equal(before[name], after[name]) for name in before)

@@ -63,16 +63,18 @@ class Trainer:
         self.minutes_before, self.audio_hours = 0.0, 0.0
         if (path := self.folder / "checkpoint.pt").exists():
             checkpoint = torch.load(path, weights_only=True)
-            self.pieces = self.folder / "model" / "tokenizer.model"
+            pieces = self.folder / "model" / "tokenizer.model"
             self.model = HybridModel(checkpoint["config"])
             self.model.load_state_dict(_as_float(checkpoint["weights"]))
             average = _as_float(checkpoint["average"])
             self.minutes_before, self.audio_hours = checkpoint["minutes"], checkpoint["audio_hours"]
         else:
-            self.pieces = arguments.start / "tokenizer.model"
+            pieces = arguments.start / "tokenizer.model"
             self.model = load(arguments.start)
             average = self.model.state_dict()
-        self.tokenizer = SentencePieceProcessor(model_file=str(self.pieces))
+        self.tokenizer = SentencePieceProcessor(model_file=str(pieces))
+        if self.tokenizer.get_piece_size() != self.model.blank:
+            raise SystemExit(f"{pieces} has {self.tokenizer.get_piece_size()} pieces, its model {self.model.blank}.")
         self.average = Average(average)
         self.optimizer = _optimizer(self.model)
         # Another seed after an interruption, so that a run does not repeat its first batches.
@@ -183,7 +185,7 @@ class Trainer:
             part,
         )
         exported = self.folder / "model.part"
-        write_folder(exported, self.model.config, self.average.state, self.pieces)
+        write_folder(exported, self.model.config, self.average.state, self.tokenizer)
         (self.folder / "model").mkdir(exist_ok=True)
         for file in exported.iterdir():
             file.replace(self.folder / "model" / file.name)

@@ -38,8 +38,8 @@ OUTPUTS = (
 EMBEDDING = "decoder.prediction.embed.weight"
 
 
-def train_tokenizer(path: Path, pieces: int, clips: int = 40_000) -> SentencePieceProcessor:
-    """Byte-pair pieces (https://arxiv.org/abs/1508.07909) of the training text, written to `path`."""
+def train_tokenizer(pieces: int, clips: int = 40_000) -> SentencePieceProcessor:
+    """Byte-pair pieces (https://arxiv.org/abs/1508.07909) of the text of so many clips of training."""
     model = io.BytesIO()
     SentencePieceTrainer.train(
         sentence_iterator=_lines(clips),
@@ -53,7 +53,6 @@ def train_tokenizer(path: Path, pieces: int, clips: int = 40_000) -> SentencePie
         eos_id=-1,
         minloglevel=2,
     )
-    path.write_bytes(model.getvalue())
     return SentencePieceProcessor(model_proto=model.getvalue())
 
 
@@ -83,13 +82,15 @@ def with_vocabulary(model: HybridModel, old: SentencePieceProcessor, new: Senten
 
 
 def _old_pieces(old: SentencePieceProcessor, piece: str) -> list[int]:
-    """A piece in the pieces of the old vocabulary; the mark of a word's begin is dropped where the piece has none."""
-    pieces = old.encode(piece.replace("▁", " ")) or [old.piece_to_id("▁")]
+    """A piece in as few pieces of the old vocabulary as write it."""
+    if (same := old.piece_to_id(piece)) != old.unk_id() or piece == old.id_to_piece(old.unk_id()):
+        return [same]
     if piece.startswith("▁"):
-        return pieces
-    inside = [old.piece_to_id(character) for character in piece]
-    longest = old.encode("a" + piece)
-    return longest[1:] if longest[:1] == old.encode("a")[:1] and len(longest) > 1 else inside
+        return old.encode(piece.replace("▁", " "))
+    # Inside a word: behind a letter that stays a piece of its own.
+    words = ((old.encode(letter), old.encode(letter + piece)) for letter in string.ascii_lowercase)
+    inside = [word[1:] for alone, word in words if word[:1] == alone]
+    return min(inside, key=len, default=[old.piece_to_id(character) for character in piece])
 
 
 def _config(config: dict[str, Any], tokenizer: SentencePieceProcessor) -> dict[str, Any]:
@@ -110,11 +111,11 @@ def main() -> None:
     parser.add_argument("--start", type=Path, default=DEMO, help="folder of the model whose weights go on")
     parser.add_argument("--pieces", type=int, default=1024)
     arguments = parser.parse_args()
-    arguments.folder.mkdir(parents=True, exist_ok=True)
-    tokenizer = train_tokenizer(arguments.folder / "tokenizer.model", arguments.pieces)
+    model = load(arguments.start)
     old = SentencePieceProcessor(model_file=str(arguments.start / "tokenizer.model"))
-    grown = with_vocabulary(load(arguments.start), old, tokenizer)
-    write_folder(arguments.folder, grown.config, grown.state_dict(), arguments.folder / "tokenizer.model")
+    new = train_tokenizer(arguments.pieces)
+    grown = with_vocabulary(model, old, new)
+    write_folder(arguments.folder, grown.config, grown.state_dict(), new)
 
 
 if __name__ == "__main__":
