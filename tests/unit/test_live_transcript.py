@@ -67,6 +67,10 @@ def test_words_sentences_and_text_agree_and_only_grow(tokens: list[tuple[int, in
         assert len(after.sentences) >= len(before.sentences)
     said = [piece for piece, _, _ in rows if piece != 6]
     assert [token.id for token in text.made.tokens] == said
+    # No sentence goes on over a pause; of a mark that came behind the pause the time does not count.
+    for sentence in text.made.sentences:
+        spoken = [token for word in sentence.words for token in word.tokens if token.id < 2]
+        assert all(b.start - a.end < PAUSE for a, b in pairwise(spoken))
     # Marks stand alone only where nothing has been said before them.
     alone = [word.text for word in text.made.words[1:] if not word.text.strip(".,?")]
     assert not alone
@@ -104,4 +108,22 @@ def test_a_mark_behind_the_pause_does_not_join_two_utterances() -> None:
     text = LiveTranscript(PIECES, FRAME, Segmentation(), Confidence())
     text.add(hypothesis([(0, 0), (3, 20), (1, 22)]), PAUSE)
     assert [sentence.text for sentence in text.made.sentences] == ["one,", "two"]
+    assert text.utterances == 1
+
+
+def test_an_opening_mark_begins_the_next_sentence() -> None:
+    pieces = Vocabulary(("▁one", "▁two", "(", ")", ".", "<EOU>"))
+    text = LiveTranscript(pieces, FRAME, Segmentation(), Confidence())
+    text.add(hypothesis([(0, 0)]), PAUSE)
+    text.end_utterance()
+    text.add(hypothesis([(2, 20), (1, 21), (3, 22)]), PAUSE)
+    assert text.made.sentences[0].text == "one"
+
+
+def test_a_control_token_is_no_utterance() -> None:
+    text = LiveTranscript(PIECES, FRAME, Segmentation(), Confidence())
+    text.add(hypothesis([(0, 0)]), PAUSE)
+    text.end_utterance()
+    text.add(hypothesis([(2, 20), (6, 21)]), PAUSE)
+    text.add(hypothesis([(6, 60)]), PAUSE)
     assert text.utterances == 1

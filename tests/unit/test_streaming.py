@@ -125,13 +125,17 @@ def test_the_rate_may_change_on_the_way(demo) -> None:
     assert same.rate < 0.2
 
 
-def test_nothing_is_lost_at_the_end(demo) -> None:
+@pytest.mark.parametrize("window", [QUICK, StreamWindow(draft_every=None)], ids=["quick", "as in Live"])
+def test_nothing_is_lost_at_the_end(demo, window: StreamWindow) -> None:
     """A clip cut right behind its last sound keeps its last word."""
     for path in sorted(SAMPLES.glob("*.flac")):
+        # Of this clip's last 2, 4.5 or 5 s alone the model does not hear the cut last word offline either.
+        if window is QUICK and path.stem == "friday-meeting":
+            continue
         audio = asr_core.read_audio(path)
         loud = np.flatnonzero(np.abs(audio) > 0.05 * np.abs(audio).max())
         audio = audio[: loud[-1] + 1]
-        offline, live = demo.transcribe(audio), heard(demo, audio, 1600, window=StreamWindow(draft_every=None))
+        offline, live = demo.transcribe(audio), heard(demo, audio, 1600, window=window)
         assert live.words[-1].end > offline.words[-1].start, path.name
         if path.stem in SAME:
             assert live.words[-1].text == offline.words[-1].text, path.name
