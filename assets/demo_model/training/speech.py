@@ -82,15 +82,17 @@ class Flite:
 
     def speaker(self, random: Random) -> Speaker:
         voice = random.choice(self._voices)
-        pitch = random.choice([1.0, random.uniform(0.82, 1.22)])
+        pitch = random.choice([1.0, random.uniform(0.8, 1.22)])
+        # The voice's own tone, without its formants: with both, a woman's voice gives many men's and the reverse.
+        tone = random.choice([1.0, random.uniform(0.6, 1.4)])
         stretch = random.uniform(0.8, 1.2) * pitch
 
         def say(sentence: str) -> np.ndarray:
-            command = ["flite", "-voice", voice, "--setf", f"duration_stretch={stretch:.3f}", "-t"]
-            command += [sentence.replace("-", " "), "-o", "/dev/stdout"]
+            settings = ["--setf", f"duration_stretch={stretch:.3f}", "--setf", f"f0_shift={tone:.3f}"]
+            command = ["flite", "-voice", voice, *settings, "-t", sentence.replace("-", " "), "-o", "/dev/stdout"]
             return shifted(*_wave(subprocess.run(command, check=True, capture_output=True).stdout), pitch)
 
-        return Speaker(f"flite-{voice} pitch {pitch:.2f}", say)
+        return Speaker(f"flite-{voice} pitch {pitch:.2f} tone {tone:.2f}", say)
 
 
 class Piper:
