@@ -18,11 +18,16 @@ from components.settings import Settings, SettingsError
 from components.theme import build_theme
 from components.transcribe import build_transcribe_tab
 
+#: Seconds between two looks for uploads that nothing has taken in.
+UPLOADS_SWEPT = 600
+
 
 def build_app(settings: Settings) -> gr.Blocks:
     """The whole page. Launch it with `launch_options(settings)`."""
     services = Services.start(settings)
-    with gr.Blocks(title="Tokenscope", fill_width=True, analytics_enabled=False) as blocks:
+    # A page may close, or a file be refused, before an upload is taken in: it goes when a recording would.
+    uploads = (UPLOADS_SWEPT, max(60, round(settings.retention_hours * 3600)))
+    with gr.Blocks(title="Tokenscope", fill_width=True, analytics_enabled=False, delete_cache=uploads) as blocks:
         header = build_header(services)
         with gr.Tabs():
             with gr.Tab("Transcribe", id="transcribe"):

@@ -25,6 +25,8 @@ from components.live_sessions import LiveSessions, share_sound
 from components.part import part
 from components.samples import sample_at, samples
 from components.services import Services
+from components.settings import Settings
+from components.wording import hours
 
 #: Seconds that a look at the transcription of the whole recording waits.
 LOOK = 0.3
@@ -33,6 +35,13 @@ WHISPER_COST = (
     "where this computer is slower, the text falls behind, and nothing is lost."
 )
 GONE = "This recording is no longer kept here. Start a new one."
+
+
+def kept(settings: Settings) -> str:
+    """What strangers are told before they speak."""
+    if settings.mode != "hosted":
+        return ""
+    return f"A recording is deleted {hours(settings.retention_hours * 60)} after you last look at it."
 
 
 def open_session(live: LiveSessions, model: str, decoder: Any, data: Any) -> dict[str, Any]:
@@ -183,7 +192,8 @@ def build_live_tab(services: Services, model: gr.State, decoder: gr.HTML, note_o
     listed = {info.source: understands(info) for info in asr_core.list_models()}
 
     def note_for(text: str, source: str) -> str:
-        return f"{text} {WHISPER_COST}" if services.models.heads(source) == ("whisper",) else text
+        cost = WHISPER_COST if services.models.heads(source) == ("whisper",) else ""
+        return " ".join(filter(None, (text, cost, kept(services.settings))))
 
     first = services.settings.model
     note = part("note", note_for(listed.get(first, ""), first), elem_id="ts-live-understands")

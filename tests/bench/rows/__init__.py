@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 
 from tests.bench.rows import (
     annotating,
+    app_start,
     beam,
     comparing,
     encoder,
@@ -30,5 +31,6 @@ ROWS: tuple[Callable[[], Iterable[Line]], ...] = (
     live.rows,
     comparing.rows,
     annotating.rows,
+    app_start.rows,
     whisper.rows,
 )
