@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from asr_core.alignment import Transcript
 
 
 @dataclass(frozen=True)
 class Progress:
-    """`done` of `total`, in seconds of audio or in bytes, and the stage: "transcribe", "download" or "load"."""
+    """`done` of `total`, in seconds of audio or in bytes, and the stage: "transcribe", "download" or "load".
+
+    Args:
+        partial: makes the transcript of what was heard so far, of one recording through one decoder; it is to be called
+            before `OnProgress` returns. None where there is no such thing.
+    """
 
     done: float
     total: float
     stage: str
+    partial: Callable[[], Transcript] | None = field(default=None, repr=False, compare=False)
 
 
 OnProgress = Callable[[Progress], None]

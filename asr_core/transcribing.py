@@ -49,7 +49,8 @@ def batch(
 
     def report(samples: int) -> None:
         if on_progress is not None:
-            on_progress(Progress(samples / rate, work.samples / rate, "transcribe"))
+            so_far = (lambda: results()[0]) if len(recordings) == 1 else None
+            on_progress(Progress(samples / rate, work.samples / rate, "transcribe", so_far))
 
     while (waiting := work.next(limit)) is not None:
         report(work.samples_done)

@@ -144,7 +144,7 @@ parts.samples = ({ root, props, trigger, server }) => {
   root.append(h("section", { class: "ts-card" }, h("header", {}, h("h2", {}, "Or try a sample")), rows));
 };
 
-/* How the work goes. Value: {stage, progress: {text, left, share, job} or null, messages: [{kind, strong, text, action}]}.
+/* How the work goes. Value: {stage, progress: {text, left, share, job, heard} or null, messages: [{kind, strong, text, action}]}.
    The stage ("empty", "ready", "working", "result") decides which columns of a tab are shown (see page.css, compare.css);
    props.stages names the body's data attribute that holds it. */
 parts.messages = ({ root, props, trigger, server, watch }) => {
@@ -177,6 +177,11 @@ parts.messages = ({ root, props, trigger, server, watch }) => {
     );
   }
 
+  /* The end of what was heard so far. */
+  function soFar(text) {
+    return h("section", { class: "ts-card ts-so-far" }, h("header", {}, h("h2", {}, "Text so far")), h("p", { class: "ts-body" }, text));
+  }
+
   function message({ kind, strong, text, action }) {
     const act = action
       ? h("button", { class: "ts-btn", type: "button", onclick: () => trigger("go_on", {}) }, action)
@@ -201,7 +206,9 @@ parts.messages = ({ root, props, trigger, server, watch }) => {
       if (stage === "empty") clearAddress();
     }
     const old = root.querySelector(".ts-cancel:disabled");
-    root.replaceChildren(...(progress ? [progressCard(progress)] : []), ...messages.map(message));
+    const heard = progress?.heard ? [soFar(progress.heard)] : [];
+    root.replaceChildren(...(progress ? [progressCard(progress)] : []), ...messages.map(message), ...heard);
+    for (const card of root.querySelectorAll(".ts-so-far .ts-body")) card.scrollTop = card.scrollHeight;
     const cancel = root.querySelector(".ts-cancel");
     if (old && cancel) {
       cancel.disabled = true;

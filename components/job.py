@@ -15,6 +15,9 @@ from components.documents import UnknownDocumentError
 
 log = logging.getLogger(__name__)
 
+#: The text so far is made every so many seconds at most, and rests so many times longer than it took.
+TEXT_EVERY, TEXT_COSTS = 1.0, 50.0
+
 Stage = Literal["waiting", "download", "load", "fuse", "read", "listen", "done", "stopped", "failed"]
 
 
@@ -25,6 +28,7 @@ class State:
     Args:
         begun: `done` at the start of this stage, which is not 0 for a job that goes on.
         error: a sentence for a person, when the job has failed.
+        heard: the text so far, where a recording is long enough to be waited for.
     """
 
     stage: Stage = "waiting"
@@ -33,6 +37,7 @@ class State:
     begun: float = 0.0
     elapsed: float = 0.0
     error: str = ""
+    heard: str = ""
 
     @property
     def is_over(self) -> bool:
@@ -48,6 +53,7 @@ class Job:
         self._changed = threading.Condition()
         self._state = State()
         self._since = time.perf_counter()
+        self._heard, self._next_text = "", 0.0
         self._thread = threading.Thread(target=self._run, args=(work,), name="job", daemon=True)
 
     def start(self) -> Job:
@@ -77,7 +83,7 @@ class Job:
                 begun = self._state.begun
             else:
                 self._since, begun = now, done
-            self._state = State(stage, done, total, begun, now - self._since, error)
+            self._state = State(stage, done, total, begun, now - self._since, error, self._heard)
             self._changed.notify_all()
 
     def on_progress(self, progress: asr_core.Progress) -> None:
@@ -85,7 +91,18 @@ class Job:
         if progress.stage == "download" and self.cancelled.is_set():
             raise asr_core.Cancelled()
         stage = {"download": "download", "load": "load"}.get(progress.stage, "listen")
+        if progress.partial is not None and 0 < progress.done < progress.total:
+            self._read_along(progress.partial)
         self.report(stage, progress.done, progress.total)
+
+    def _read_along(self, partial: Callable[[], asr_core.Transcript]) -> None:
+        """Take the text so far, as often as costs little of the work: it takes the longer, the longer the recording."""
+        began = time.perf_counter()
+        if began < self._next_text:
+            return
+        self._heard = partial().text
+        took = time.perf_counter() - began
+        self._next_text = began + max(TEXT_EVERY, took * TEXT_COSTS)
 
     def _run(self, work: Callable[[Job], None]) -> None:
         try:

@@ -14,6 +14,9 @@ from components.job import Job, State
 from components.jobs import Jobs
 from components.part import part
 
+#: Characters of the text so far that are shown: its end.
+MOST_TEXT = 3000
+
 #: Seconds between two looks at the work.
 LOOK = 0.2
 
@@ -51,7 +54,7 @@ def message(kind: Kind, text: str, *, action: str | None = None) -> dict[str, An
 
 def progress(job: Job, state: State) -> dict[str, Any]:
     """What to say while a job runs; a share of None is a bar without an end."""
-    said: dict[str, Any] = {"text": "", "left": "", "share": None, "job": job.id}
+    said: dict[str, Any] = {"text": "", "left": "", "share": None, "job": job.id, "heard": ""}
     match state.stage:
         case "download":
             of = f" of {wording.megabytes(state.total)}" if state.total else ""
@@ -70,6 +73,7 @@ def progress(job: Job, state: State) -> dict[str, Any]:
             said["text"] = f"Listening to {here} of {wording.whole(state.total)}"
             said["share"] = share
             said["left"] = _left(state)
+            said["heard"] = wording.ending(state.heard, MOST_TEXT)
     return said
 
 

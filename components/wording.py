@@ -72,6 +72,15 @@ def megabytes(count: float) -> str:
     return f"{count / 1e6:.1f} MB" if count < 1e8 else f"{count / 1e6:.0f} MB"
 
 
+def ending(text: str, most: int) -> str:
+    """The last `most` characters of a text, from a word's start where there is one; all of one that is shorter."""
+    if len(text) <= most:
+        return text
+    end = text[-most:]
+    cut = 0 if text[-most - 1].isspace() else end.find(" ") + 1
+    return f"… {end[cut:].lstrip()}"
+
+
 def too_long(name: str, seconds: float, limit: float) -> str:
     """The refusal of a recording above the host's limit."""
     return f"{name} is {length(seconds)} long; recordings up to {hours(limit / 60)} are taken here. Cut it first."

@@ -109,12 +109,12 @@ def hear(
     decoding: Greedy | Beam,
     heard: Heard,
     cancel: threading.Event | None,
-    report: Callable[[int], None],
+    report: Callable[[Heard], None],
 ) -> Heard:
     """Decode a recording from where `heard` stands to its end.
 
     Args:
-        report: told the mel frame that has been reached.
+        report: told what has been heard, before each window and at the end.
     Raises:
         Cancelled: its state is a `Heard`.
     """
@@ -122,7 +122,7 @@ def hear(
     if heard == Heard() and options.prompt:
         heard = replace(heard, before=tuple(stages.tokenizer.encode(options.prompt)))
     while heard.seek < sound.frames:
-        report(heard.seek)
+        report(heard)
         if cancel is not None and cancel.is_set():
             raise Cancelled(state=(heard,))
         if not sound.anything_in(heard.seek):
@@ -135,7 +135,7 @@ def hear(
             heard = _window(stages, sound, decoding, options, heard, cache, cancel)
         except Cancelled:
             raise Cancelled(state=(heard,)) from None
-    report(sound.frames)
+    report(heard)
     return heard
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -18,6 +19,9 @@ from asr_core.segmentation import Segmentation
 from asr_core.whisper import features as front_end
 from asr_core.whisper.hearing import FRAMES_PER_SECOND, Heard, Sound, hear
 from asr_core.whisper.stages import WhisperStages
+
+#: Makes the transcript of what one decoder has heard of one recording.
+Ending = Callable[[Heard], Transcript]
 
 
 def batch(
@@ -39,22 +43,19 @@ def batch(
     done: list[Transcript] = []
     before = 0.0
     for i, recording in enumerate(recordings):
-
-        def report(frame: int, before: float = before) -> None:
-            if on_progress is not None:
-                on_progress(Progress(min(total, before + frame / FRAMES_PER_SECOND), total, "transcribe"))
-
         sound = _sound(stages, recording.samples)
         started = sound.now()
+        ending = partial(_finished, stages, sound, decoding, segmentation, recording.warnings, started)
+        report = _reporter(on_progress, sound, before, total, ending if len(recordings) == 1 else None)
         try:
             heard = hear(stages, sound, decoding, states[i] if i < len(states) else Heard(), cancel, report)
         except Cancelled as cancelled:
             heard = cancelled.state[0]
-            partial = [*done, _finished(stages, heard, sound, decoding, segmentation, recording.warnings, started)]
+            so_far = [*done, ending(heard)]
             states[i:] = [heard]
-            raise Cancelled(partial[0] if len(recordings) == 1 else partial, state=tuple(states)) from None
+            raise Cancelled(so_far[0] if len(recordings) == 1 else so_far, state=tuple(states)) from None
         states[i : i + 1] = [heard]
-        done.append(_finished(stages, heard, sound, decoding, segmentation, recording.warnings, started))
+        done.append(ending(heard))
         before += len(recording.samples) / stages.info.sample_rate
     return done
 
@@ -77,8 +78,8 @@ def every(
     for i, decoding in enumerate(decodings):
         started = sound.now()
 
-        def report(frame: int, before: int = i) -> None:
-            share = (before * seconds + frame / FRAMES_PER_SECOND) / max(1, len(decodings))
+        def report(heard: Heard, before: int = i) -> None:
+            share = (before * seconds + _reached(heard, sound)) / max(1, len(decodings))
             if on_progress is not None:
                 on_progress(Progress(min(seconds, share), seconds, "transcribe"))
 
@@ -86,11 +87,29 @@ def every(
             heard = hear(stages, sound, decoding, Heard(), cancel, report)
         except Cancelled as cancelled:
             heard = cancelled.state[0]
-            rest = [_finished(stages, Heard(), sound, one, segmentation, (), started) for one in decodings[i + 1 :]]
-            now = _finished(stages, heard, sound, decoding, segmentation, recording.warnings, started)
+            rest = [_finished(stages, sound, one, segmentation, (), started, Heard()) for one in decodings[i + 1 :]]
+            now = _finished(stages, sound, decoding, segmentation, recording.warnings, started, heard)
             raise Cancelled([*done, now, *rest]) from None
-        done.append(_finished(stages, heard, sound, decoding, segmentation, recording.warnings, started))
+        done.append(_finished(stages, sound, decoding, segmentation, recording.warnings, started, heard))
     return done
+
+
+def _reporter(
+    on_progress: OnProgress | None, sound: Sound, before: float, total: float, ending: Ending | None
+) -> Callable[[Heard], None]:
+    """Tells how far a recording is that begins `before` seconds into the work, and with `ending` what it has become."""
+
+    def report(heard: Heard) -> None:
+        if on_progress is not None:
+            so_far = None if ending is None else partial(ending, heard)
+            on_progress(Progress(min(total, before + _reached(heard, sound)), total, "transcribe", so_far))
+
+    return report
+
+
+def _reached(heard: Heard, sound: Sound) -> float:
+    """Seconds that have been heard; the last window may be longer than what is left."""
+    return min(heard.seek, sound.frames) / FRAMES_PER_SECOND
 
 
 def _sound(stages: WhisperStages, samples: np.ndarray) -> Sound:
@@ -102,13 +121,14 @@ def _sound(stages: WhisperStages, samples: np.ndarray) -> Sound:
 
 def _finished(
     stages: WhisperStages,
-    heard: Heard,
     sound: Sound,
     decoding: Greedy | Beam,
     segmentation: Segmentation,
     warnings: tuple[str, ...],
     started: float,
+    heard: Heard,
 ) -> Transcript:
+    """The transcript of what was heard of a recording."""
     kept = heard.texts[: getattr(decoding, "n_best", None)]
     made = stages.transcript(
         kept,

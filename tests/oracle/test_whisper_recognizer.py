@@ -99,16 +99,18 @@ def test_short_streams(whisper, count: int) -> None:
 def test_windows_move_by_timestamps_and_a_stopped_work_goes_on(whisper) -> None:
     clips = whisper_clip("librivox_austen_0870"), asr_core.read_audio(SAMPLES / "friday-meeting.flac")
     samples = np.concatenate([*clips, whisper_clip("librispeech_mlx")])
-    stop, seen = threading.Event(), []
+    stop, seen, read = threading.Event(), [], []
 
     def report(progress: asr_core.Progress) -> None:
         seen.append(progress.done)
+        read.append(progress.partial().text)
         if progress.done > 10:
             stop.set()
 
     with pytest.raises(asr_core.Cancelled) as cancelled:
         whisper.transcribe(samples, on_progress=report, cancel=stop)
     partial = cancelled.value.partial
+    assert read[0] == "" and read[-1] == partial.text
     assert partial.text.startswith("And Mr. John Dashwood") and partial.duration == len(samples) / RATE
     whole = whisper.transcribe(samples, resume=cancelled.value)
     assert whole.text.startswith(partial.text) and whole.text.endswith("trudged on alone.")

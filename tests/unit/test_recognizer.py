@@ -8,6 +8,7 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -113,10 +114,11 @@ def test_any_rate_and_shape_gives_the_same_text(demo):
 def test_progress_cancel_and_resume(demo):
     samples = np.tile(asr_core.read_audio(SAMPLES / "platform-nineteen.flac"), 8)
     chunking = Chunking(length=8)
-    seen, stop = [], threading.Event()
+    seen, read, stop = [], [], threading.Event()
 
     def watch(progress: asr_core.Progress) -> None:
         seen.append(progress)
+        read.append(progress.partial())
         if progress.done > 9:
             stop.set()
 
@@ -125,6 +127,9 @@ def test_progress_cancel_and_resume(demo):
     partial = caught.value.partial
     assert seen[0].done == 0
     assert seen[-1].done < seen[-1].total
+    # At each look the transcript of what was heard can be had; the last is what the cancel hands out.
+    assert all(now.text.startswith(before.text.rsplit(" ", 1)[0]) for before, now in pairwise(read))
+    assert read[0].text == "" and read[-1].text == partial.text and read[-1].tokens == partial.tokens
     assert seen[-1].total == pytest.approx(len(samples) / 16_000)
     assert partial.text.startswith("The train to New York")
     assert max(token.end for token in partial.tokens) <= seen[-1].done + chunking.length

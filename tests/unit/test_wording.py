@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 import asr_core
 from components import messages, wording
-from components.job import State
+from components.job import Job, State
 
 
 @pytest.mark.parametrize(
@@ -36,6 +38,43 @@ def test_progress_names_the_minute_and_the_time_left() -> None:
     assert said["text"] == "Listening to minute 11 of 48"
     assert said["left"] == "about 40 s left"
     assert said["share"] == pytest.approx(660 / 2880)
+
+
+@pytest.mark.parametrize(
+    ("text", "most", "said"),
+    [
+        ("", 10, ""),
+        ("Go left now.", 12, "Go left now."),
+        ("Go left now.", 11, "… left now."),
+        ("Go left now.", 9, "… left now."),
+        ("Go left now.", 8, "… now."),
+        ("Donaudampfschiff", 6, "… schiff"),
+    ],
+)
+def test_the_end_of_a_text_begins_with_a_word(text: str, most: int, said: str) -> None:
+    assert wording.ending(text, most) == said
+
+
+def test_the_text_so_far_is_made_seldom() -> None:
+    """So that a long recording is not held up: at each piece it would take as long as the whole of what came before."""
+    made, done = [], []
+
+    def partial() -> asr_core.Transcript:
+        made.append(len(done))
+        time.sleep(0.05)
+        return asr_core.Transcript(text=f"{len(done)} pieces")
+
+    def work(job: Job) -> None:
+        for i in range(101):
+            done.append(i)
+            job.on_progress(asr_core.Progress(i, 100, "transcribe", partial))
+            time.sleep(0.01)
+
+    job = Job(work).start()
+    while not job.wait(5.0).heard:
+        assert job.state().stage != "failed"
+    assert made[0] == 2 and len(made) == 1  # not of nothing, and then not for 2.5 s
+    assert job.state().heard == "2 pieces"
 
 
 def test_a_cancel_says_how_far_it_came() -> None:
