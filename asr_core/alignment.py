@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
+
+from asr_core import checks
+from asr_core.errors import DecodingError
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,24 @@ class Hypothesis:
     score: float
     confidences: tuple[float, ...]
     log_probs: tuple[float, ...] = ()
+
+
+def check_hypothesis(value: Any, vocabulary: int) -> None:
+    """Raise DecodingError where it is no hypothesis, or not one of a vocabulary's tokens."""
+    checks.instance("A hypothesis", value, Hypothesis)
+    columns = (value.start_frames, value.end_frames, value.confidences)
+    if any(len(column) != len(value.token_ids) for column in columns):
+        raise DecodingError(f"A hypothesis has frames and a confidence for each token, not {checks.shown(value)}.")
+    check_ids(value.token_ids, vocabulary)
+
+
+def check_ids(ids: Sequence[int], vocabulary: int) -> None:
+    """Raise DecodingError where one is no token of the vocabulary."""
+    foreign = next((i for i in ids if not 0 <= i < vocabulary), None)
+    if foreign is not None:
+        raise DecodingError(
+            f"This model has tokens from 0 to {vocabulary - 1}, so {foreign!r} is one of another model."
+        )
 
 
 def shifted(hypothesis: Hypothesis, frames: int) -> Hypothesis:

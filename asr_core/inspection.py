@@ -8,7 +8,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from asr_core.alignment import Hypothesis, Transcript
+from asr_core import checks
+from asr_core.alignment import Hypothesis, Transcript, check_ids
 from asr_core.errors import DecodingError
 from asr_core.frame_scores import FrameScores, cut, joined
 from asr_core.longform import Chunking, Window, windows
@@ -23,10 +24,8 @@ def look(
     Args:
         samples: (samples,) of the whole recording at the model's rate.
     Raises:
-        DecodingError: the span is not one, or lies outside the recording.
+        DecodingError: the span lies outside the recording.
     """
-    if not (math.isfinite(start) and math.isfinite(end) and 0 <= start < end):
-        raise DecodingError(f"A span to inspect starts at 0 or later and ends after its start, not {start} to {end}.")
     grid, rate = stages.frame_samples, stages.info.sample_rate
     path = path_of(transcript, stages.config.frame_seconds)
     parts = []
@@ -43,6 +42,18 @@ def look(
         duration = len(samples) / rate
         raise DecodingError(f"The span from {start} to {end} s lies outside the recording of {duration:.3f} s.")
     return joined(parts)
+
+
+def check(transcript: Transcript, start: float, end: float, vocabulary: int) -> None:
+    """Raise DecodingError where these are no transcript of a vocabulary, or no span of time."""
+    checks.instance("transcript", transcript, Transcript)
+    is_span = all(checks.is_number(at) and math.isfinite(at) for at in (start, end))
+    if not (is_span and 0 <= start < end):
+        given = f"{checks.shown(start)} to {checks.shown(end)}"
+        raise DecodingError(f"A span to inspect starts at 0 or later and ends after its start, not {given}.")
+    check_ids([token.id for token in transcript.tokens], vocabulary)
+    if not all(math.isfinite(time) for token in transcript.tokens for time in (token.start, token.end)):
+        raise DecodingError("The transcript has tokens without times; align its text with the audio first.")
 
 
 def windows_of(samples: np.ndarray, transcript: Transcript, sample_rate: int, grid: int) -> list[Window]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+
+from asr_core.errors import Cancelled
 
 
 @dataclass(frozen=True)
@@ -16,3 +19,9 @@ class Progress:
 
 
 OnProgress = Callable[[Progress], None]
+
+
+def go_on(cancel: threading.Event | None) -> None:
+    """Raise Cancelled where nobody wants the work any more."""
+    if cancel is not None and cancel.is_set():
+        raise Cancelled
