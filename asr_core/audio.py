@@ -163,7 +163,7 @@ def one_channel(block: np.ndarray, channel: int | None, name: str) -> np.ndarray
         return block[:, 0] if count == 1 else block.mean(1, dtype=np.float32)
     if not -count <= channel < count:
         raise AudioError(
-            f"{name} has {count} channel{'s' * (count > 1)}, so there is no channel {channel}; count from 0."
+            f"{name} has {count} channel{'s' * (count > 1)}, so there is no channel {shown(channel)}; count from 0."
         )
     return np.ascontiguousarray(block[:, channel])
 

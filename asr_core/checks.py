@@ -43,11 +43,12 @@ def seconds(name: str, value: Any) -> None:
         raise DecodingError(f"{name} is a number of seconds above 0, or None, not {shown(value)}.")
 
 
-def whole(name: str, value: Any, *, least: int = 1, optional: bool = False) -> None:
+def whole(name: str, value: Any, *, least: int = 1, most: int | None = None, optional: bool = False) -> None:
     if optional and value is None:
         return
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        kind = f"a whole number from {least}{', or None' if optional else ''}"
+    top = LARGEST if most is None else most
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= top:
+        kind = f"a whole number from {least}{f' to {most}' if most else ''}{', or None' if optional else ''}"
         raise DecodingError(f"{name} is {kind}, not {shown(value)}.")
 
 

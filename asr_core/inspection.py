@@ -47,13 +47,14 @@ def look(
 def check(transcript: Transcript, start: float, end: float, vocabulary: int) -> None:
     """Raise DecodingError where these are no transcript of a vocabulary, or no span of time."""
     checks.instance("transcript", transcript, Transcript)
-    is_span = all(checks.is_number(at) and math.isfinite(at) for at in (start, end))
-    if not (is_span and 0 <= start < end):
+    is_span = checks.is_number(start) and checks.is_number(end) and 0 <= start < end < checks.LARGEST
+    if not is_span:
         given = f"{checks.shown(start)} to {checks.shown(end)}"
         raise DecodingError(f"A span to inspect starts at 0 or later and ends after its start, not {given}.")
     check_ids([token.id for token in transcript.tokens], vocabulary)
-    if not all(math.isfinite(time) for token in transcript.tokens for time in (token.start, token.end)):
-        raise DecodingError("The transcript has tokens without times; align its text with the audio first.")
+    times = [time for token in transcript.tokens for time in (token.start, token.end)]
+    if not all(checks.is_number(time) and abs(time) < checks.LARGEST for time in (*times, *transcript.cuts)):
+        raise DecodingError("The transcript has tokens or cuts without a time; align its text with the audio first.")
 
 
 def windows_of(samples: np.ndarray, transcript: Transcript, sample_rate: int, grid: int) -> list[Window]:

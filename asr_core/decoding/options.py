@@ -20,6 +20,8 @@ AGGREGATIONS = ("mean", "min", "max", "prod")
 
 #: Labels that a transducer may emit on one frame where neither the settings nor the model say; never unlimited.
 MAX_SYMBOLS = 10
+#: Hypotheses of a search at most; their states must fit the memory.
+MOST = 1000
 
 
 @dataclass(frozen=True)
@@ -121,8 +123,8 @@ class Whisper:
         for value in self.temperatures:
             checks.from_zero("Whisper.temperatures", value)
         object.__setattr__(self, "temperatures", tuple(self.temperatures))
-        checks.whole("Whisper.best_of", self.best_of, optional=True)
-        checks.whole("Whisper.seed", self.seed, least=0)
+        checks.whole("Whisper.best_of", self.best_of, most=MOST, optional=True)
+        checks.whole("Whisper.seed", self.seed, least=0, most=2**63 - 1)
 
 
 @dataclass(frozen=True)
@@ -185,7 +187,7 @@ class Beam:
 
     def __post_init__(self) -> None:
         _head(self)
-        checks.whole("Beam.size", self.size)
+        checks.whole("Beam.size", self.size, most=MOST)
         checks.whole("Beam.max_symbols", self.max_symbols, optional=True)
         checks.whole("Beam.n_best", self.n_best, optional=True)
         for name in ("patience", "duration_weight", "label_bonus"):
@@ -221,7 +223,7 @@ class Maes:
     compat: Literal["nemo"] | None = None
 
     def __post_init__(self) -> None:
-        checks.whole("Maes.size", self.size)
+        checks.whole("Maes.size", self.size, most=MOST)
         checks.whole("Maes.num_steps", self.num_steps)
         checks.whole("Maes.n_best", self.n_best, optional=True)
         checks.whole("Maes.expansion_beta", self.expansion_beta, least=0)
