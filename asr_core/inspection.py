@@ -15,6 +15,9 @@ from asr_core.frame_scores import FrameScores, cut, joined
 from asr_core.longform import Chunking, Window, windows
 from asr_core.stages import Stages
 
+#: Id of a token that a person wrote, or that a file tells only the text of.
+UNKNOWN = -1
+
 
 def look(
     stages: Stages, samples: np.ndarray, transcript: Transcript, head: str, start: float, end: float
@@ -51,7 +54,7 @@ def check(transcript: Transcript, start: float, end: float, vocabulary: int) -> 
     if not is_span:
         given = f"{checks.shown(start)} to {checks.shown(end)}"
         raise DecodingError(f"A span to inspect starts at 0 or later and ends after its start, not {given}.")
-    check_ids([token.id for token in transcript.tokens], vocabulary)
+    check_ids([token.id for token in transcript.tokens if token.id != UNKNOWN], vocabulary)
     times = [time for token in transcript.tokens for time in (token.start, token.end)]
     if not all(checks.is_number(time) and abs(time) < checks.LARGEST for time in (*times, *transcript.cuts)):
         raise DecodingError("The transcript has tokens or cuts without a time; align its text with the audio first.")

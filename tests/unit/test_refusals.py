@@ -247,6 +247,12 @@ def test_hypotheses(models, name):
     survives(lambda odd: model.transcript([dataclasses.replace(whole, **{name: (odd,)})], duration=1))
 
 
+@pytest.mark.parametrize("kind", ["parakeet", "whisper"])
+def test_a_token_that_a_person_wrote_is_looked_at_all_the_same(models, kind):
+    written = Transcript(tokens=(Token(-1, "a", 0.0, 0.1, 1.0, 0.0),), duration=0.2)
+    assert models(kind).inspect(SOUND, written, 0, 0.1) is not None
+
+
 class Stop(threading.Event):
     """Is set when it has been looked at a number of times."""
 
