@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
+
+import numpy as np
+
+from asr_core import checks
+from asr_core.errors import DecodingError
 
 
 @dataclass(frozen=True)
@@ -67,6 +73,28 @@ class Hypothesis:
     score: float
     confidences: tuple[float, ...]
     log_probs: tuple[float, ...] = ()
+
+
+def check_hypothesis(value: Any, vocabulary: int) -> None:
+    """Raise DecodingError where it is no hypothesis, or not one of a vocabulary's tokens."""
+    checks.instance("A hypothesis", value, Hypothesis)
+    frames, sure = (value.token_ids, value.start_frames, value.end_frames), (value.confidences, value.log_probs)
+    is_listed = all(isinstance(column, tuple | list) for column in (*frames, *sure))
+    if not is_listed or {len(column) for column in (*frames, value.confidences)} != {len(value.token_ids)}:
+        raise DecodingError("A hypothesis has frames and a confidence for each of its tokens, in tuples.")
+    if not all(isinstance(i, int | np.integer) and abs(i) < checks.LARGEST for column in frames for i in column):
+        raise DecodingError("The tokens and frames of a hypothesis are whole numbers.")
+    if not all(map(checks.is_number, (value.score, *sure[0], *sure[1]))) or len(sure[1]) not in (0, len(sure[0])):
+        raise DecodingError("The score, confidences and log-probs of a hypothesis are numbers, none or one a token.")
+    check_ids(value.token_ids, vocabulary)
+
+
+def check_ids(ids: Sequence[int], vocabulary: int) -> None:
+    """Raise DecodingError where one is no token of the vocabulary."""
+    foreign = [i for i in ids if not isinstance(i, int | np.integer) or not 0 <= i < vocabulary]
+    if foreign:
+        given = checks.shown(foreign[0])
+        raise DecodingError(f"This model has tokens from 0 to {vocabulary - 1}; {given} is one of another model.")
 
 
 def shifted(hypothesis: Hypothesis, frames: int) -> Hypothesis:

@@ -13,6 +13,7 @@ import numpy as np
 import soxr
 
 from asr_core.audio_files import AudioWarning, open_audio
+from asr_core.checks import as_array, is_number, shown
 from asr_core.errors import AudioError
 
 #: Samples of one peak of the waveform.
@@ -51,6 +52,8 @@ def read_audio(
             ends early gives what decodes, with an AudioWarning.
     """
     sample_rate = _checked_rate(sample_rate)
+    _check_channel(channel)
+    _check_longest(max_seconds)
     if isinstance(source, tuple) and len(source) == 2:
         rate, array = source
         blocks, rate = iter([_channels_last(array)]), _checked_rate(rate)
@@ -74,10 +77,7 @@ def as_samples(audio: Any, sample_rate: int, wanted: int) -> np.ndarray:
         audio: a 1-D array or list of samples at `sample_rate`, of any length; or anything `read_audio` takes.
     """
     if isinstance(audio, list) or (hasattr(audio, "ndim") and hasattr(audio, "dtype")):
-        try:
-            array = np.asarray(audio)
-        except ValueError as error:
-            raise AudioError("The list of samples is ragged; give numbers in one row.") from error
+        array = _array(audio)
         if array.size == 0:
             return np.zeros(0, np.float32)
         return read_audio((sample_rate, array), sample_rate=wanted)
@@ -93,10 +93,7 @@ def as_packet(packet: Any, sample_rate: Any) -> tuple[np.ndarray, int]:
         AudioError: it is no such thing, or holds NaN or infinite samples.
     """
     rate = _checked_rate(sample_rate)
-    try:
-        samples = _channels_last(packet)
-    except ValueError as error:
-        raise AudioError("The samples are ragged; give numbers in one row for each channel.") from error
+    samples = _channels_last(packet)
     return (one_channel(samples, None, "The packet") if len(samples) else np.zeros(0, np.float32)), rate
 
 
@@ -166,7 +163,7 @@ def one_channel(block: np.ndarray, channel: int | None, name: str) -> np.ndarray
         return block[:, 0] if count == 1 else block.mean(1, dtype=np.float32)
     if not -count <= channel < count:
         raise AudioError(
-            f"{name} has {count} channel{'s' * (count > 1)}, so there is no channel {channel}; count from 0."
+            f"{name} has {count} channel{'s' * (count > 1)}, so there is no channel {shown(channel)}; count from 0."
         )
     return np.ascontiguousarray(block[:, channel])
 
@@ -185,7 +182,7 @@ def _resampled(blocks: Iterator[np.ndarray], rate: int, wanted: int) -> Iterator
 
 def _channels_last(array: Any) -> np.ndarray:
     """An array of any accepted kind as (n, channels) float32 of full scale -1..1."""
-    array = np.asarray(array)
+    array = _array(array)
     if array.ndim not in (1, 2) or array.dtype.kind not in "fiu":
         raise AudioError(
             f"Samples are a one- or two-dimensional array of numbers, not {array.ndim}-dimensional {array.dtype}."
@@ -197,10 +194,19 @@ def _channels_last(array: Any) -> np.ndarray:
     elif array.size and array.shape[0] < array.shape[1]:
         array = array.T
     if array.dtype.kind == "f":
-        return array.astype(np.float32, copy=False)
+        with np.errstate(over="ignore"):  # what is too large becomes infinite, and is refused as that
+            return array.astype(np.float32, copy=False)
     half = 2.0 ** (8 * array.dtype.itemsize - 1)
     centre = half if array.dtype.kind == "u" else 0.0
     return ((array.astype(np.float64) - centre) / half).astype(np.float32)
+
+
+def _array(samples: Any) -> np.ndarray:
+    """Samples as an array of any kind. Raises AudioError."""
+    try:
+        return as_array(samples)
+    except (TypeError, ValueError) as error:
+        raise AudioError("The samples are ragged or no numbers; give numbers in one row for each channel.") from error
 
 
 def _limited(blocks: Iterable[np.ndarray], rate: int, max_seconds: float | None, name: str) -> Iterator[np.ndarray]:
@@ -219,8 +225,18 @@ def too_long(name: str, max_seconds: float) -> str:
 
 
 def _checked_rate(rate: Any) -> int:
-    is_number = isinstance(rate, int | float | np.integer | np.floating) and not isinstance(rate, bool)
-    if not is_number or not RATES[0] <= rate <= RATES[1]:
-        given = repr(rate) if len(repr(rate)) < 30 else "a number of that size"
-        raise AudioError(f"The sample rate is a number of Hz from {RATES[0]} to {RATES[1]}, not {given}.")
+    if not is_number(rate) or not RATES[0] <= rate <= RATES[1]:
+        raise AudioError(f"The sample rate is a number of Hz from {RATES[0]} to {RATES[1]}, not {shown(rate)}.")
     return int(rate)
+
+
+def _check_channel(channel: Any) -> None:
+    if channel is not None and (not isinstance(channel, int | np.integer) or isinstance(channel, bool)):
+        raise AudioError(
+            f"channel is a whole number counted from 0, or None for the mean of all, not {shown(channel)}."
+        )
+
+
+def _check_longest(seconds: Any) -> None:
+    if seconds is not None and not (is_number(seconds) and seconds > 0):
+        raise AudioError(f"max_seconds is a number above 0, or None, not {shown(seconds)}.")

@@ -9,7 +9,9 @@ from typing import Literal
 
 import numpy as np
 
+from asr_core import checks
 from asr_core.alignment import Transcript, Word
+from asr_core.errors import DecodingError
 from asr_core.metrics import align_words, milliseconds_apart
 from asr_core.normalization import Normalization, words_as_compared
 
@@ -104,7 +106,16 @@ def compare(
     Args:
         moved: seconds beyond which a moved boundary is listed.
         normalization: what counts as the same word.
+    Raises:
+        DecodingError: there is none, or one of them is of another kind.
     """
+    transcripts = checks.several("transcripts", transcripts, "Transcript values")
+    if not transcripts:
+        raise DecodingError("There is nothing to compare: give at least one Transcript.")
+    for transcript in transcripts:
+        checks.instance("A transcript to compare", transcript, Transcript)
+    checks.from_zero("moved", moved)
+    checks.instance("normalization", normalization, Normalization)
     first, *others = transcripts
     partners = tuple(_pairs(first, other, normalization) for other in others)
     compared = [words_as_compared(transcript.words, normalization) for transcript in transcripts]

@@ -20,6 +20,10 @@ class ModelError(AsrError):
     """A model that cannot be found, read or understood."""
 
 
+class DamagedError(ModelError):
+    """A file of a model that is damaged or cut off: fetching it again may help."""
+
+
 class DecodingError(AsrError):
     """Decoder settings that do not fit the model, or a stream that is used after its end."""
 

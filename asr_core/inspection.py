@@ -8,11 +8,15 @@ from itertools import pairwise
 
 import numpy as np
 
-from asr_core.alignment import Hypothesis, Transcript
+from asr_core import checks
+from asr_core.alignment import Hypothesis, Transcript, check_ids
 from asr_core.errors import DecodingError
 from asr_core.frame_scores import FrameScores, cut, joined
 from asr_core.longform import Chunking, Window, windows
 from asr_core.stages import Stages
+
+#: Id of a token that a person wrote, or that a file tells only the text of.
+UNKNOWN = -1
 
 
 def look(
@@ -23,10 +27,8 @@ def look(
     Args:
         samples: (samples,) of the whole recording at the model's rate.
     Raises:
-        DecodingError: the span is not one, or lies outside the recording.
+        DecodingError: the span lies outside the recording.
     """
-    if not (math.isfinite(start) and math.isfinite(end) and 0 <= start < end):
-        raise DecodingError(f"A span to inspect starts at 0 or later and ends after its start, not {start} to {end}.")
     grid, rate = stages.frame_samples, stages.info.sample_rate
     path = path_of(transcript, stages.config.frame_seconds)
     parts = []
@@ -43,6 +45,19 @@ def look(
         duration = len(samples) / rate
         raise DecodingError(f"The span from {start} to {end} s lies outside the recording of {duration:.3f} s.")
     return joined(parts)
+
+
+def check(transcript: Transcript, start: float, end: float, vocabulary: int) -> None:
+    """Raise DecodingError where these are no transcript of a vocabulary, or no span of time."""
+    checks.instance("transcript", transcript, Transcript)
+    is_span = checks.is_number(start) and checks.is_number(end) and 0 <= start < end < checks.LARGEST
+    if not is_span:
+        given = f"{checks.shown(start)} to {checks.shown(end)}"
+        raise DecodingError(f"A span to inspect starts at 0 or later and ends after its start, not {given}.")
+    check_ids([token.id for token in transcript.tokens if token.id != UNKNOWN], vocabulary)
+    times = [time for token in transcript.tokens for time in (token.start, token.end)]
+    if not all(checks.is_number(time) and abs(time) < checks.LARGEST for time in (*times, *transcript.cuts)):
+        raise DecodingError("The transcript has tokens or cuts without a time; align its text with the audio first.")
 
 
 def windows_of(samples: np.ndarray, transcript: Transcript, sample_rate: int, grid: int) -> list[Window]:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from asr_core import checks
 from asr_core.alignment import Hypothesis, concatenated
 from asr_core.errors import DecodingError
 from asr_core.text import Vocabulary
@@ -45,12 +46,15 @@ class Chunking:
     at_silence: bool = True
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.length) and self.length >= 1):
-            raise DecodingError(f"Chunking.length is at least 1 second, not {self.length!r}.")
-        if self.overlap is not None and not 0 <= self.overlap < self.length:
+        if not checks.is_number(self.length) or not 1 <= self.length < checks.LARGEST:
+            raise DecodingError(f"Chunking.length is at least 1 second, not {checks.shown(self.length)}.")
+        overlap = self.overlap
+        if overlap is not None and not (checks.is_number(overlap) and 0 <= overlap < self.length):
             raise DecodingError(
-                f"Chunking.overlap is at least 0 and less than the length of {self.length} s, not {self.overlap!r}."
+                f"Chunking.overlap is at least 0 and less than the length of {self.length} s, or None, "
+                f"not {checks.shown(overlap)}."
             )
+        checks.flag("Chunking.at_silence", self.at_silence)
 
 
 class Window(NamedTuple):

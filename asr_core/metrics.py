@@ -9,7 +9,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from asr_core import checks
 from asr_core.alignment import Transcript, Word
+from asr_core.errors import DecodingError
 from asr_core.normalization import Normalization
 
 _MATCH, _DELETE, _INSERT = 0, 1, 2
@@ -80,7 +82,10 @@ def word_error_rate(
     Args:
         reference, hypothesis: text, whose words stand between white space, or a transcript.
         normalization: what counts as the same word; by default only what is written the same.
+    Raises:
+        DecodingError: a side is neither.
     """
+    checks.instance("normalization", normalization, Normalization)
     ours, theirs = (
         [text for word in _texts(side) if (text := normalization.word(word))] for side in (reference, hypothesis)
     )
@@ -118,7 +123,9 @@ def milliseconds_apart(ours: Sequence[Word], theirs: Sequence[Word]) -> Apart:
 
 
 def boundary_errors(reference: Transcript, hypothesis: Transcript) -> BoundaryReport:
-    """How far apart two transcripts place the words that both have."""
+    """How far apart two transcripts place the words that both have. Raises DecodingError for what is no Transcript."""
+    for name, side in (("reference", reference), ("hypothesis", hypothesis)):
+        checks.instance(name, side, Transcript)
     return boundary_report(matched_words(reference, hypothesis))
 
 
@@ -183,6 +190,9 @@ def character_error_rate(reference: str, hypothesis: str, *, normalization: Norm
 
     It can exceed 1. With an empty reference it is the number of characters of the hypothesis.
     """
+    for name, side in (("reference", reference), ("hypothesis", hypothesis)):
+        checks.text(name, side)
+    checks.instance("normalization", normalization, Normalization)
     reference, hypothesis = normalization.text(reference), normalization.text(hypothesis)
     return edit_distance(reference, hypothesis) / max(len(reference), 1)
 
@@ -214,6 +224,8 @@ def _step(ours: Sequence[str], theirs: Sequence[str], i: int | None, j: int | No
 
 
 def _texts(words: str | Transcript) -> list[str]:
+    if not isinstance(words, str | Transcript):
+        raise DecodingError(f"Words are compared of a text or a Transcript, not of {checks.shown(words)}.")
     return words.split() if isinstance(words, str) else [word.text for word in words.words]
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from asr_core.alignment import Transcript
+
+from asr_core.errors import Cancelled
 
 
 @dataclass(frozen=True)
@@ -26,3 +29,9 @@ class Progress:
 
 
 OnProgress = Callable[[Progress], None]
+
+
+def go_on(cancel: threading.Event | None) -> None:
+    """Raise Cancelled where nobody wants the work any more."""
+    if cancel is not None and cancel.is_set():
+        raise Cancelled

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, ClassVar
 
-from asr_core import aligning, inspection, transcribing
+from asr_core import aligning, checks, inspection, transcribing
 from asr_core.alignment import Transcript
 from asr_core.audio import as_samples
 from asr_core.decoding.options import Confidence, Decoding, Greedy, Whisper
@@ -52,7 +52,7 @@ class Recognizer(Stages):
         Args:
             audio: 1-D samples at `sample_rate` (float, or integers of full scale), or anything `read_audio` takes.
             on_progress: called with seconds of audio.
-            cancel: looked at between pieces of audio.
+            cancel: looked at between pieces of audio, and between the steps of a search.
             resume: an earlier, cancelled call with the same audio and settings, to go on from.
         Raises:
             AudioError, DecodingError, Cancelled (with the transcript of the pieces that were done).
@@ -88,6 +88,8 @@ class Recognizer(Stages):
             As `transcribe`; `Cancelled.partial` is a list, unless there is one recording.
         """
         self.head_of(decoding)
+        check_request(segmentation, chunking, on_progress, cancel, resume)
+        audios = checks.several("audios", audios, "recordings")
         recordings = [self.recording(audio, sample_rate, chunking) for audio in audios]
         return self._transcribing.batch(self, recordings, decoding, segmentation, on_progress, cancel, resume)
 
@@ -109,6 +111,8 @@ class Recognizer(Stages):
         Raises:
             As `transcribe`; `Cancelled.partial` is the list of what each decoder had, up to the same place.
         """
+        decodings = checks.several("decodings", decodings, "Greedy, Beam or Maes values")
+        check_request(segmentation, chunking, on_progress, cancel)
         for decoding in decodings:
             self.head_of(decoding)
         recording = self.recording(audio, sample_rate, chunking)
@@ -140,7 +144,11 @@ class Recognizer(Stages):
         Raises:
             DecodingError: the text has more tokens than the audio can hold, or the model lacks the head.
         """
-        head = self.head_of(Greedy(head=head or ("ctc" if "ctc" in self.info.heads else None), whisper=whisper))
+        if head is None and "ctc" in self.info.heads:
+            head = "ctc"
+        head = self.head_of(Greedy(head=head, confidence=confidence, whisper=whisper))
+        checks.text("text", text)
+        check_request(segmentation, Chunking(), on_progress, cancel)
         recording = self.recording(audio, sample_rate, Chunking())
         return aligning.align(self, recording, text, head, segmentation, confidence, on_progress, cancel)
 
@@ -157,6 +165,7 @@ class Recognizer(Stages):
         Raises:
             AudioError, DecodingError: the span is not one, or the model lacks the head the transcript was decoded with.
         """
+        inspection.check(transcript, start, end, len(self.vocabulary))
         head = self.head_of(Greedy(head=getattr(transcript.decoding, "head", None)))
         return inspection.look(
             self, as_samples(audio, sample_rate, self.info.sample_rate), transcript, head, start, end
@@ -182,3 +191,18 @@ class Recognizer(Stages):
             DecodingError: a decoder that cannot go on from a state, or a setting that does not fit the model.
         """
         return open_stream(self, decoding, window, lookahead, segmentation, pause)
+
+
+def check_request(
+    segmentation: Segmentation,
+    chunking: Chunking,
+    on_progress: OnProgress | None,
+    cancel: threading.Event | None,
+    resume: Cancelled | None = None,
+) -> None:
+    """Raise DecodingError for what every question takes, where one of it is of another kind."""
+    checks.instance("segmentation", segmentation, Segmentation)
+    checks.instance("chunking", chunking, Chunking)
+    checks.callback("on_progress", on_progress)
+    checks.event("cancel", cancel)
+    checks.instance("resume", resume, Cancelled, optional=True)

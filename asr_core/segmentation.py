@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from asr_core import checks
 from asr_core.alignment import Sentence, Word
 from asr_core.confidence import aggregate
 from asr_core.errors import DecodingError
@@ -57,16 +57,14 @@ class Segmentation:
     gap_frames: int | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.separators, str) or not all(isinstance(s, str) and s for s in self.separators):
-            raise DecodingError(f"Segmentation.separators is a tuple of marks, not {self.separators!r}.")
+        marks = self.separators
+        if not isinstance(marks, tuple | list) or not all(isinstance(mark, str) and mark for mark in marks):
+            raise DecodingError(f"Segmentation.separators is a tuple of marks, not {checks.shown(marks)}.")
+        object.__setattr__(self, "separators", tuple(marks))
         for name in ("silence", "max_seconds"):
-            value = getattr(self, name)
-            if value is not None and not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
-                raise DecodingError(f"Segmentation.{name} is a number of seconds above 0, or None, not {value!r}.")
+            checks.seconds(f"Segmentation.{name}", getattr(self, name))
         for name, least in (("max_words", 1), ("gap_frames", 0)):
-            value = getattr(self, name)
-            if value is not None and not (isinstance(value, int) and not isinstance(value, bool) and value >= least):
-                raise DecodingError(f"Segmentation.{name} is a whole number from {least}, or None, not {value!r}.")
+            checks.whole(f"Segmentation.{name}", getattr(self, name), least=least, optional=True)
 
 
 def sentences_of(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -9,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from asr_core import checks, frame_scores
 from asr_core import features as front_end
-from asr_core import frame_scores
-from asr_core.alignment import Hypothesis, Transcript
+from asr_core.alignment import Hypothesis, Transcript, check_hypothesis
+from asr_core.audio import as_samples
 from asr_core.batching import Recording, prepare
 from asr_core.decoding import beam, forced, greedy, heads, maes
 from asr_core.decoding.ctc_paths import fold
@@ -57,40 +59,58 @@ class Stages:
 
         Returns:
             (batch, frames, mels) float32 and (batch,) valid frames.
+        Raises:
+            AudioError: one of them is no sound.
         """
         config = self.config.features
-        return front_end.batch([front_end.log_mel(audio, config) for audio in audios], config)
+        return front_end.batch([front_end.log_mel(audio, config) for audio in self.sounds(audios)], config)
+
+    def sounds(self, audios: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Recordings at the model's sample rate, each (samples,) float32. Raises AudioError, DecodingError."""
+        rate = self.info.sample_rate
+        return [as_samples(audio, rate, rate) for audio in checks.several("audios", audios, "recordings")]
 
     def encode(
         self, features: np.ndarray, lengths: np.ndarray, *, priority: Priority = Priority.FILE
     ) -> tuple[np.ndarray, np.ndarray]:
-        """(batch, frames, mels), (batch,) to (batch, encoder frames, width) float32, (batch,)."""
+        """(batch, frames, mels), (batch,) to (batch, encoder frames, width) float32, (batch,).
+
+        Raises:
+            DecodingError: the shapes are not these, a length lies beyond the frames, or a number is not finite.
+        """
+        features, lengths = checks.frames("features", features, lengths, self.config.features.mels)
         return self._engine.run_at(priority, self._model.encode, features, lengths)
 
     def ctc_log_probs(self, encoded: np.ndarray) -> np.ndarray:
         """(batch, frames, width) to (batch, frames, V + 1) natural log. Raises DecodingError without a CTC head."""
         if self._model.ctc is None:
             raise heads.no_head(self.info, "ctc")
+        encoded = checks.batch("encoded", encoded, self.config.encoder.width)
         return self._model.ctc.log_probs(encoded)
 
-    def decode(self, encoded: np.ndarray, lengths: np.ndarray, decoding: Decoding) -> list[list[Hypothesis]]:
+    def decode(
+        self, encoded: np.ndarray, lengths: np.ndarray, decoding: Decoding, *, cancel: threading.Event | None = None
+    ) -> list[list[Hypothesis]]:
         """Hypotheses of each item, best first.
 
         Args:
             encoded: (batch, frames, width) float32 and its valid `lengths` (batch,).
+            cancel: looked at between the steps of the search.
         Raises:
-            DecodingError: the model lacks the head, or a setting does not fit it.
+            DecodingError: the model lacks the head, a setting does not fit it, or the frames are not its encoder's.
+            Cancelled: in the middle of it.
         """
         head = self.head_of(decoding)
+        encoded, lengths = checks.frames("encoded", encoded, lengths, self.config.encoder.width)
         if not len(encoded):
             return []
         source = self._model.transducer if head != "ctc" else None
         ceiling = maes.CEILING if isinstance(decoding, Maes) else CEILING
         fused = fuse(decoding.fusion, len(self.vocabulary), self.tokenizer.encode, ceiling=ceiling)
-        arguments = (np.asarray(lengths), *([source] if source else []), decoding, fused)
+        arguments = (lengths, *([source] if source else []), decoding, fused, cancel)
         states = encoded if source else self.ctc_log_probs(encoded)
         if isinstance(decoding, Greedy) and source and not fused and self._model.device_greedy:
-            return self._decode_on_device(encoded, arguments[0], decoding)
+            return self._decode_on_device(encoded, lengths, decoding, cancel)
         if isinstance(decoding, Greedy):
             search = greedy.transducer if source else greedy.ctc
             return [[hypothesis] for hypothesis in search(states, *arguments)]
@@ -111,7 +131,15 @@ class Stages:
         Args:
             duration: seconds of the recording; no time lies outside it.
             confidence: how tokens make a word.
+        Raises:
+            DecodingError: a hypothesis is not of this model's tokens, or a setting is none.
         """
+        hypotheses = checks.several("hypotheses", hypotheses, "Hypothesis values")
+        for hypothesis in hypotheses:
+            check_hypothesis(hypothesis, len(self.vocabulary))
+        checks.from_zero("duration", duration)
+        checks.instance("segmentation", segmentation, Segmentation)
+        checks.instance("confidence", confidence, Confidence)
         # Two TDT hypotheses may differ in their last duration only: that is no other reading.
         distinct: dict[tuple[int, ...], Hypothesis] = {}
         for hypothesis in hypotheses:
@@ -203,9 +231,11 @@ class Stages:
         """The head that `decoding` asks for, checked; also that its other settings fit."""
         return heads.head_of(decoding, self.info)
 
-    def _decode_on_device(self, encoded: np.ndarray, lengths: np.ndarray, decoding: Greedy) -> list[list[Hypothesis]]:
+    def _decode_on_device(
+        self, encoded: np.ndarray, lengths: np.ndarray, decoding: Greedy, cancel: threading.Event | None
+    ) -> list[list[Hypothesis]]:
         head = self._model.transducer
         limit = decoding.max_symbols or head.max_symbols or MAX_SYMBOLS
-        paths = self._engine.run(self._model.device_greedy.paths, encoded, lengths, limit)
+        paths = self._engine.run(self._model.device_greedy.paths, encoded, lengths, limit, cancel)
         projected = head.joint.project_encoder(encoded)
         return replay(projected, [[path] for path in paths], head, decoding.confidence, rescore=True)

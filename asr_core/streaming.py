@@ -7,7 +7,6 @@ packets, and the same as that of the whole recording cut into these windows.
 
 from __future__ import annotations
 
-import math
 import threading
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from asr_core import checks
 from asr_core import features as front_end
 from asr_core.alignment import Transcript, concatenated, shifted
 from asr_core.decoding.live import Decoder
@@ -49,9 +49,8 @@ class StreamWindow:
             value = getattr(self, name)
             if name == "draft_every" and value is None:
                 continue
-            is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-            if not is_number or not least <= value <= 60:
-                raise DecodingError(f"StreamWindow.{name} is from {least:g} to 60 seconds, not {value!r}.")
+            if not checks.is_number(value) or not least <= value <= 60:
+                raise DecodingError(f"StreamWindow.{name} is from {least:g} to 60 seconds, not {checks.shown(value)}.")
 
 
 @dataclass(frozen=True)
@@ -93,10 +92,12 @@ def open_stream(
     if head == "ctc" and decoding.fusion is not None:
         raise DecodingError("A stream of a CTC head is decoded without fusion; use the transducer, or no fusion.")
     encoder, name = stages.config.encoder, stages.info.name
+    checks.whole("lookahead", lookahead, least=0, optional=True)
     if lookahead is not None and not encoder.streaming:
         raise DecodingError(f"{name} hears whole windows, so lookahead does not apply; leave it at None.")
-    if pause is not None and not (isinstance(pause, int | float) and math.isfinite(pause) and pause > 0):
-        raise DecodingError(f"pause is a number of seconds above 0, or None, not {pause!r}.")
+    checks.instance("window", window, StreamWindow)
+    checks.instance("segmentation", segmentation, Segmentation)
+    checks.seconds("pause", pause)
     settings = stages, stages.live_decoder(decoding, head), decoding, segmentation, pause
     return CacheAwareStream(lookahead, *settings) if encoder.streaming else WindowStream(window, *settings)
 

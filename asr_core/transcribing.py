@@ -12,7 +12,7 @@ from asr_core.batching import Recording, Work
 from asr_core.decoding.options import Decoding
 from asr_core.errors import Cancelled
 from asr_core.longform import join
-from asr_core.progress import OnProgress, Progress
+from asr_core.progress import OnProgress, Progress, go_on
 from asr_core.segmentation import Segmentation
 from asr_core.stages import Stages
 
@@ -54,12 +54,14 @@ def batch(
 
     while (waiting := work.next(limit)) is not None:
         report(work.samples_done)
-        if cancel is not None and cancel.is_set():
+        try:
+            go_on(cancel)
+            encoded = stages.encode_audio(waiting, work.timings)
+            before = time.perf_counter()
+            work.add(stages.decode(*encoded, decoding, cancel=cancel))
+        except Cancelled:
             partial = results()
-            raise Cancelled(partial[0] if len(partial) == 1 else partial, state=tuple(work.done))
-        encoded = stages.encode_audio(waiting, work.timings)
-        before = time.perf_counter()
-        work.add(stages.decode(*encoded, decoding))
+            raise Cancelled(partial[0] if len(partial) == 1 else partial, state=tuple(work.done)) from None
         work.timings["decoder"] = work.timings.get("decoder", 0.0) + time.perf_counter() - before
     report(work.samples)
     return results()
@@ -95,10 +97,12 @@ def every(
             on_progress(Progress(span.first / rate, total, "transcribe"))
         encoded = stages.encode_audio([recording.samples[span.start : span.end]], shared)
         for each, decoding, times in zip(found, decodings, own, strict=True):
-            if cancel is not None and cancel.is_set():
-                raise Cancelled(results(number))
             started = time.perf_counter()
-            each += stages.decode(*encoded, decoding)
+            try:
+                go_on(cancel)
+                each += stages.decode(*encoded, decoding, cancel=cancel)
+            except Cancelled:
+                raise Cancelled(results(number)) from None
             times["decoder"] = times.get("decoder", 0.0) + time.perf_counter() - started
     if on_progress is not None:
         on_progress(Progress(total, total, "transcribe"))

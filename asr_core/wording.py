@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from asr_core import checks
 from asr_core.alignment import Hypothesis, Token, Transcript, Word
 from asr_core.confidence import aggregate
 from asr_core.decoding.options import Confidence
@@ -96,7 +97,12 @@ def resegment(transcript: Transcript, segmentation: Segmentation, *, frame_secon
 
     Args:
         frame_seconds: seconds of an encoder frame, for `Segmentation.gap_frames`.
+    Raises:
+        DecodingError: one of them is of another kind.
     """
+    checks.instance("transcript", transcript, Transcript)
+    checks.instance("segmentation", segmentation, Segmentation)
+    checks.positive("frame_seconds", frame_seconds)
     how = getattr(getattr(transcript.decoding, "confidence", None), "aggregation", "min")
 
     def cut(one: Transcript) -> Transcript:

@@ -6,6 +6,8 @@ call for all of them. Only hypotheses that reached the end are returned, scored 
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 
 from asr_core.alignment import Hypothesis
@@ -17,10 +19,16 @@ from asr_core.decoding.predictions import Predictions
 from asr_core.decoding.steps import replay
 from asr_core.models.host import log_softmax
 from asr_core.models.transducer import Transducer
+from asr_core.progress import go_on
 
 
 def transducer(
-    encoded: np.ndarray, lengths: np.ndarray, head: Transducer, options: Beam, fused: Fused | None
+    encoded: np.ndarray,
+    lengths: np.ndarray,
+    head: Transducer,
+    options: Beam,
+    fused: Fused | None,
+    cancel: threading.Event | None = None,
 ) -> list[list[Hypothesis]]:
     """Time-label-synchronous beam search of an RNN-T or TDT head.
 
@@ -28,8 +36,11 @@ def transducer(
         encoded: (batch, frames, width) float32.
         lengths: (batch,) valid frames.
         fused: what else has a say.
+        cancel: looked at before each step.
     Returns:
         For each item its hypotheses, best first.
+    Raises:
+        Cancelled: in the middle of it.
     """
     projected = head.joint.project_encoder(encoded)
     batch, beam = len(encoded), options.size
@@ -39,6 +50,7 @@ def transducer(
     limit = options.max_symbols or head.max_symbols or MAX_SYMBOLS
 
     while (active := (hypotheses.frames < lengths[:, None]) & np.isfinite(hypotheses.scores)).any():
+        go_on(cancel)
         item, slot = np.nonzero(active)
         predicted = predictions.projected[item * beam + slot]
         logits = head.joint.logits(projected[item, hypotheses.frames[item, slot]], predicted)
@@ -74,20 +86,30 @@ def transducer(
     return replay(projected, paths, head, options.confidence, predictions=predictions)
 
 
-def ctc(log_probs: np.ndarray, lengths: np.ndarray, options: Beam, fused: Fused | None) -> list[list[Hypothesis]]:
+def ctc(
+    log_probs: np.ndarray,
+    lengths: np.ndarray,
+    options: Beam,
+    fused: Fused | None,
+    cancel: threading.Event | None = None,
+) -> list[list[Hypothesis]]:
     """Beam search of a CTC head; paths with the same labels are merged by their maximum, as NeMo does.
 
     Args:
         log_probs: (batch, frames, V + 1) natural log.
         lengths: (batch,) valid frames.
+        cancel: looked at before each frame.
     Returns:
         For each item its hypotheses, best first.
+    Raises:
+        Cancelled: in the middle of it.
     """
     batch, _, entries = log_probs.shape
     beam, blank = options.size, entries - 1
     hypotheses = Hypotheses(batch, beam, blank, "ctc")
     states = fused.start((batch, beam)) if fused else ()
     for frame in range(int(lengths.max(initial=0))):
+        go_on(cancel)
         running = (frame < lengths)[:, None]
         extra, targets = fused.advance(states) if fused else (np.zeros((batch, beam, blank), np.float32), ())
         gains = np.repeat(log_probs[:, frame, None], beam, axis=1)

@@ -9,7 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
+from asr_core import checks
 from asr_core.decoding.automaton import START, Automaton, build
 from asr_core.errors import DecodingError
 
@@ -33,16 +35,18 @@ class PhraseBoost:
 
     def __post_init__(self) -> None:
         given = self.phrases
-        if isinstance(given, str):
-            raise DecodingError("PhraseBoost.phrases is a list of phrases or phrase: weight, not one string.")
         weights = {}
-        for phrase in given:
+        for phrase in _listed(given):
             weight = given[phrase] if isinstance(given, Mapping) else 1.0
             if not isinstance(phrase, str) or not phrase.strip():
-                raise DecodingError(f"A phrase to boost is a text with at least one character, not {phrase!r}.")
-            if not isinstance(weight, int | float) or not math.isfinite(weight):
-                raise DecodingError(f"The weight of {phrase!r} is a number, not {weight!r}.")
+                raise DecodingError(
+                    f"A phrase to boost is a text with at least one character, not {checks.shown(phrase)}."
+                )
+            checks.number(f"The weight of {phrase!r}", weight)
             weights[phrase.strip()] = float(weight)
+        checks.number("PhraseBoost.context_score", self.context_score)
+        checks.number("PhraseBoost.depth_scaling", self.depth_scaling)
+        checks.flag("PhraseBoost.any_case", self.any_case)
         object.__setattr__(self, "_weights", weights)
 
     def automaton(self, vocabulary: int, encode: Callable[[str], Sequence[int]]) -> Automaton:
@@ -92,6 +96,10 @@ def phrase_automaton(
         (0.0 if is_end[node] else scores[fails[node]] - scores[node], fails[node]) for node in range(len(children))
     ]
     return build(vocabulary, arcs, backoffs, [0.0] * len(children), initial=START, unknown=0.0)
+
+
+def _listed(phrases: Any) -> tuple[Any, ...]:
+    return tuple(phrases) if isinstance(phrases, Mapping) else checks.several("PhraseBoost.phrases", phrases, "phrases")
 
 
 def _by_depth(children: Sequence[Mapping[int, int]]) -> list[int]:

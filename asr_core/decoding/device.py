@@ -7,6 +7,7 @@ here runs in the engine's thread.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ import numpy as np
 
 from asr_core.decoding.hypotheses import Path
 from asr_core.models.transducer import Joint, PredictionNetwork, Transducer
+from asr_core.progress import go_on
 
 #: Steps between two synchronisations.
 BLOCK = 16
@@ -57,15 +59,20 @@ class DeviceGreedy:
         self._block = mx.compile(self._steps)
         mx.eval(self._output, self._encoder, self._durations)
 
-    def paths(self, encoded: np.ndarray, lengths: np.ndarray, limit: int) -> list[Path]:
+    def paths(
+        self, encoded: np.ndarray, lengths: np.ndarray, limit: int, cancel: threading.Event | None = None
+    ) -> list[Path]:
         """The best entry at each step.
 
         Args:
             encoded: (batch, frames, width) float32.
             lengths: (batch,) valid frames.
             limit: labels that may be emitted on one frame.
+            cancel: looked at before each block of steps.
         Returns:
             Every step of each item; the scores are left at 0.
+        Raises:
+            Cancelled: in the middle of it.
         """
         batch, frames = encoded.shape[:2]
         if batch == 0 or frames == 0:
@@ -81,6 +88,7 @@ class DeviceGreedy:
         state = _State(nothing, nothing, predicted, hidden, cell)
         taken: list[np.ndarray] = []
         while True:
+            go_on(cancel)
             *after, steps = self._block(projected, bounds, mx.array(limit), *state)
             state = _State(*after)
             mx.eval(state, steps)

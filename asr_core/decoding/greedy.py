@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import NamedTuple
 
 import numpy as np
@@ -13,10 +14,16 @@ from asr_core.decoding.hypotheses import NOTHING
 from asr_core.decoding.options import MAX_SYMBOLS, Greedy
 from asr_core.decoding.steps import Steps, StepScores
 from asr_core.models.transducer import PredictionState, Transducer
+from asr_core.progress import go_on
 
 
 def transducer(
-    encoded: np.ndarray, lengths: np.ndarray, head: Transducer, options: Greedy, fused: Fused | None = None
+    encoded: np.ndarray,
+    lengths: np.ndarray,
+    head: Transducer,
+    options: Greedy,
+    fused: Fused | None = None,
+    cancel: threading.Event | None = None,
 ) -> list[Hypothesis]:
     """Label-looping greedy search of an RNN-T or TDT head (Xu et al. 2023; Bataev et al. 2024).
 
@@ -27,12 +34,15 @@ def transducer(
         encoded: (batch, frames, width) float32.
         lengths: (batch,) valid frames.
         fused: what has a say in which label it is, where the model wants a label.
+        cancel: looked at before each step.
     Returns:
         One hypothesis an item, scored by the log-probs of its labels, blanks and durations.
+    Raises:
+        Cancelled: in the middle of it.
     """
     scores = StepScores(head, options.confidence)
     projected = head.joint.project_encoder(encoded)
-    search(projected, lengths, head, options, fused, begin(len(encoded), head, fused), scores)
+    search(projected, lengths, head, options, fused, begin(len(encoded), head, fused), scores, cancel)
     return scores.hypotheses(len(encoded))
 
 
@@ -70,6 +80,7 @@ def search(
     fused: Fused | None,
     carry: Carry,
     scores: StepScores,
+    cancel: threading.Event | None = None,
 ) -> Carry:
     """Decode some frames from where a search stands.
 
@@ -87,6 +98,7 @@ def search(
     active = np.flatnonzero(time < lengths)
     emitted = np.full(len(time), NOTHING)
     while active.size:
+        go_on(cancel)
         # An item waits with its label until all have one, or are done: the prediction network runs for all at once.
         going = active[emitted[active] == NOTHING]
         if 2 * going.size <= active.size:
@@ -130,30 +142,41 @@ def _choose(logits: np.ndarray, items: np.ndarray, fused: Fused, states: States)
     return labels, tuple(moved)
 
 
-def ctc(log_probs: np.ndarray, lengths: np.ndarray, options: Greedy, fused: Fused | None = None) -> list[Hypothesis]:
+def ctc(
+    log_probs: np.ndarray,
+    lengths: np.ndarray,
+    options: Greedy,
+    fused: Fused | None = None,
+    cancel: threading.Event | None = None,
+) -> list[Hypothesis]:
     """Best path of a CTC head, repeats folded and blanks dropped.
 
     Args:
         log_probs: (batch, frames, V + 1) natural log.
         lengths: (batch,) valid frames.
+        cancel: looked at before each item, and each frame where automata are fused.
     Returns:
         One hypothesis an item, scored by the log-prob of the frames that are not blank, as NeMo has it.
+    Raises:
+        Cancelled: in the middle of it.
     """
     found = []
     for item, length in zip(log_probs, lengths, strict=True):
+        go_on(cancel)
         item = item[:length]
-        path = item.argmax(-1) if fused is None else _fused_path(item, fused)
+        path = item.argmax(-1) if fused is None else _fused_path(item, fused, cancel)
         kept = path != item.shape[-1] - 1
         score = float(item[kept, path[kept]].sum(dtype=np.float64))
         found.append(fold(path, item, options.confidence, score))
     return found
 
 
-def _fused_path(log_probs: np.ndarray, fused: Fused) -> np.ndarray:
+def _fused_path(log_probs: np.ndarray, fused: Fused, cancel: threading.Event | None) -> np.ndarray:
     """(frames,) labels where the automata choose among labels, and the model between label, repeat and blank."""
     blank, state, last = log_probs.shape[-1] - 1, fused.start((1, 1)), NOTHING
     path = log_probs.argmax(-1)
     for frame, label in enumerate(path):
+        go_on(cancel)
         if label not in (blank, last):
             extra, targets = fused.advance(state)
             scores = log_probs[frame, :blank] + extra[0, 0]

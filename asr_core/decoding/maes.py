@@ -6,6 +6,8 @@ another one reaches by one more label takes over that probability.
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 
 from asr_core.alignment import Hypothesis
@@ -16,24 +18,34 @@ from asr_core.decoding.selection import top_as_torch
 from asr_core.decoding.steps import replay
 from asr_core.models.host import log_softmax
 from asr_core.models.transducer import PredictionState, Transducer
+from asr_core.progress import go_on
 
 #: Highest probability of blank when labels share what is left (NeMo's value in this search).
 CEILING = 1 - 1e-6
 
 
 def transducer(
-    encoded: np.ndarray, lengths: np.ndarray, head: Transducer, options: Maes, fused: Fused | None
+    encoded: np.ndarray,
+    lengths: np.ndarray,
+    head: Transducer,
+    options: Maes,
+    fused: Fused | None,
+    cancel: threading.Event | None = None,
 ) -> list[list[Hypothesis]]:
     """Search an RNN-T head.
 
     Args:
         encoded: (batch, frames, width) float32.
         lengths: (batch,) valid frames.
+        cancel: looked at before each frame.
     Returns:
         For each item its hypotheses, best first by score / (labels + 1).
+    Raises:
+        Cancelled: in the middle of it.
     """
     search = _Search(head.joint.project_encoder(encoded), head, options, fused)
     for frame in range(int(lengths.max(initial=0))):
+        go_on(cancel)
         search.frame(frame, frame < lengths)
     paths = search.hypotheses.best(options.n_best or options.size, 1.0)
     return replay(search.projected, paths, head, options.confidence)

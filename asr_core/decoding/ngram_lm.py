@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from asr_core import checks
 from asr_core.decoding.automaton import START, Automaton, build
 from asr_core.errors import DecodingError
 
@@ -46,10 +47,11 @@ class NgramLM:
             lines = path.read_bytes().decode("utf-8").split("\n")
         except OSError as error:
             raise DecodingError(f"The language model {path.name} cannot be read: {error.strerror}.") from error
-        except (TypeError, UnicodeEncodeError) as error:
-            raise DecodingError(f"A language model is named by the path of an ARPA file, not {path!r}.") from error
         except UnicodeDecodeError as error:
             raise DecodingError(f"The language model {path.name} is not an ARPA file in UTF-8.") from error
+        except (TypeError, ValueError) as error:  # no path, or one that no file can have
+            given = checks.shown(str(path) if isinstance(path, Path) else path)
+            raise DecodingError(f"A language model is named by the path of an ARPA file, not {given}.") from error
         return cls.from_lines(lines, path.name)
 
     @classmethod

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from asr_core import checks
 from asr_core.errors import DecodingError
 
 if TYPE_CHECKING:
@@ -19,8 +20,8 @@ AGGREGATIONS = ("mean", "min", "max", "prod")
 
 #: Labels that a transducer may emit on one frame where neither the settings nor the model say; never unlimited.
 MAX_SYMBOLS = 10
-#: Settings beyond this mean nothing, and would overflow.
-LARGEST = 1e9
+#: Hypotheses of a search at most; their states must fit the memory.
+MOST = 1000
 
 
 @dataclass(frozen=True)
@@ -47,10 +48,12 @@ class Confidence:
     include_duration: bool = False
 
     def __post_init__(self) -> None:
-        _one_of("Confidence.method", self.method, METHODS)
-        _one_of("Confidence.norm", self.norm, NORMS)
-        _one_of("Confidence.aggregation", self.aggregation, AGGREGATIONS)
-        _positive("Confidence.alpha", self.alpha)
+        checks.one_of("Confidence.method", self.method, METHODS)
+        checks.one_of("Confidence.norm", self.norm, NORMS)
+        checks.one_of("Confidence.aggregation", self.aggregation, AGGREGATIONS)
+        checks.positive("Confidence.alpha", self.alpha)
+        checks.flag("Confidence.exclude_blank", self.exclude_blank)
+        checks.flag("Confidence.include_duration", self.include_duration)
 
 
 @dataclass(frozen=True)
@@ -75,14 +78,15 @@ class Fusion:
     phrase_weight: float = 1.0
 
     def __post_init__(self) -> None:
-        _one_of("Fusion.pruning", self.pruning, ("early", "late"))
-        _one_of("Fusion.blank_lm_score", self.blank_lm_score, ("no_score", "lm_weighted_full"))
+        checks.one_of("Fusion.pruning", self.pruning, ("early", "late"))
+        checks.one_of("Fusion.blank_lm_score", self.blank_lm_score, ("no_score", "lm_weighted_full"))
         for name in ("lm_weight", "phrase_weight"):
-            _number(f"Fusion.{name}", getattr(self, name))
+            checks.number(f"Fusion.{name}", getattr(self, name))
         for name in ("lm", "phrases"):
-            if getattr(self, name) is not None and not hasattr(getattr(self, name), "automaton"):
+            value = getattr(self, name)
+            if value is not None and (isinstance(value, type) or not hasattr(value, "automaton")):
                 kind = "an NgramLM" if name == "lm" else "a PhraseBoost"
-                raise DecodingError(f"Fusion.{name} is {kind} or None, not {_shown(getattr(self, name))}.")
+                raise DecodingError(f"Fusion.{name} is {kind} or None, not {checks.shown(value)}.")
 
 
 @dataclass(frozen=True)
@@ -109,20 +113,18 @@ class Whisper:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        _one_of("Whisper.task", self.task, ("transcribe", "translate"))
+        checks.one_of("Whisper.task", self.task, ("transcribe", "translate"))
         for name in ("language", "prompt"):
             if not isinstance(getattr(self, name), str | None):
-                raise DecodingError(f"Whisper.{name} is a text or None, not {_shown(getattr(self, name))}.")
-        if not isinstance(self.timestamps, bool):
-            raise DecodingError(f"Whisper.timestamps is True or False, not {_shown(self.timestamps)}.")
+                raise DecodingError(f"Whisper.{name} is a text or None, not {checks.shown(getattr(self, name))}.")
+        checks.flag("Whisper.timestamps", self.timestamps)
         if not isinstance(self.temperatures, tuple | list) or not self.temperatures:
-            raise DecodingError(f"Whisper.temperatures is a tuple of numbers, not {_shown(self.temperatures)}.")
+            raise DecodingError(f"Whisper.temperatures is a tuple of numbers, not {checks.shown(self.temperatures)}.")
         for value in self.temperatures:
-            _temperature("Whisper.temperatures", value)
+            checks.from_zero("Whisper.temperatures", value)
         object.__setattr__(self, "temperatures", tuple(self.temperatures))
-        _whole("Whisper.best_of", self.best_of, optional=True)
-        if not isinstance(self.seed, int) or isinstance(self.seed, bool) or self.seed < 0:
-            raise DecodingError(f"Whisper.seed is a whole number from 0, not {_shown(self.seed)}.")
+        checks.whole("Whisper.best_of", self.best_of, most=MOST, optional=True)
+        checks.whole("Whisper.seed", self.seed, least=0, most=2**63 - 1)
 
 
 @dataclass(frozen=True)
@@ -147,8 +149,8 @@ class Greedy:
 
     def __post_init__(self) -> None:
         _head(self)
-        _whole("Greedy.max_symbols", self.max_symbols, optional=True)
-        _temperature("Greedy.temperature", self.temperature)
+        checks.whole("Greedy.max_symbols", self.max_symbols, optional=True)
+        checks.from_zero("Greedy.temperature", self.temperature)
         _shared(self)
 
 
@@ -185,16 +187,15 @@ class Beam:
 
     def __post_init__(self) -> None:
         _head(self)
-        _whole("Beam.size", self.size)
-        _whole("Beam.max_symbols", self.max_symbols, optional=True)
-        _whole("Beam.n_best", self.n_best, optional=True)
+        checks.whole("Beam.size", self.size, most=MOST)
+        checks.whole("Beam.max_symbols", self.max_symbols, optional=True)
+        checks.whole("Beam.n_best", self.n_best, optional=True)
         for name in ("patience", "duration_weight", "label_bonus"):
-            _number(f"Beam.{name}", getattr(self, name))
+            checks.number(f"Beam.{name}", getattr(self, name))
         if self.length_penalty is not None:
-            _number("Beam.length_penalty", self.length_penalty)
-        _positive("Beam.prune", self.prune)
-        if self.patience < 0:
-            raise DecodingError(f"Beam.patience is a number from 0, not {self.patience!r}.")
+            checks.number("Beam.length_penalty", self.length_penalty)
+        checks.positive("Beam.prune", self.prune)
+        checks.from_zero("Beam.patience", self.patience)
         _shared(self)
 
 
@@ -222,15 +223,14 @@ class Maes:
     compat: Literal["nemo"] | None = None
 
     def __post_init__(self) -> None:
-        _whole("Maes.size", self.size)
-        _whole("Maes.num_steps", self.num_steps)
-        _whole("Maes.n_best", self.n_best, optional=True)
-        if not isinstance(self.expansion_beta, int) or self.expansion_beta < 0:
-            raise DecodingError(f"Maes.expansion_beta is a whole number from 0, not {self.expansion_beta!r}.")
-        _positive("Maes.expansion_gamma", self.expansion_gamma)
+        checks.whole("Maes.size", self.size, most=MOST)
+        checks.whole("Maes.num_steps", self.num_steps)
+        checks.whole("Maes.n_best", self.n_best, optional=True)
+        checks.whole("Maes.expansion_beta", self.expansion_beta, least=0)
+        checks.positive("Maes.expansion_gamma", self.expansion_gamma)
         _shared(self)
-        if self.compat not in (None, "nemo"):
-            raise DecodingError(f"Maes.compat is 'nemo' or None, not {self.compat!r}.")
+        if self.compat is not None:
+            checks.one_of("Maes.compat", self.compat, ("nemo",))
 
     @property
     def head(self) -> None:
@@ -243,53 +243,11 @@ Decoding = Greedy | Beam | Maes
 
 def _shared(options: Greedy | Beam | Maes) -> None:
     name = type(options).__name__
-    _instance(f"{name}.confidence", options.confidence, Confidence)
-    if options.fusion is not None:
-        _instance(f"{name}.fusion", options.fusion, Fusion)
-    if getattr(options, "whisper", None) is not None:
-        _instance(f"{name}.whisper", options.whisper, Whisper)
+    checks.instance(f"{name}.confidence", options.confidence, Confidence)
+    checks.instance(f"{name}.fusion", options.fusion, Fusion, optional=True)
+    checks.instance(f"{name}.whisper", getattr(options, "whisper", None), Whisper, optional=True)
 
 
 def _head(options: Greedy | Beam) -> None:
     if options.head is not None:
-        _one_of(f"{type(options).__name__}.head", options.head, HEADS)
-
-
-def _one_of(name: str, value: object, accepted: tuple[str, ...]) -> None:
-    if not isinstance(value, str) or value not in accepted:
-        raise DecodingError(f"{name} is one of {', '.join(map(repr, accepted))}, not {value!r}.")
-
-
-def _whole(name: str, value: object, *, optional: bool = False) -> None:
-    if optional and value is None:
-        return
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise DecodingError(f"{name} is a whole number from 1{', or None' if optional else ''}, not {value!r}.")
-
-
-def _number(name: str, value: object) -> None:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not abs(value) < LARGEST:
-        raise DecodingError(f"{name} is a number of a sensible size, not {_shown(value)}.")
-
-
-def _temperature(name: str, value: object) -> None:
-    _number(name, value)
-    if not value >= 0:
-        raise DecodingError(f"{name} is a number from 0, not {_shown(value)}.")
-
-
-def _positive(name: str, value: object) -> None:
-    _number(name, value)
-    if not value > 0:
-        raise DecodingError(f"{name} is a number above 0, not {_shown(value)}.")
-
-
-def _instance(name: str, value: object, kind: type) -> None:
-    if not isinstance(value, kind):
-        raise DecodingError(f"{name} is a {kind.__name__}, not {_shown(value)}.")
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) < 60 else f"a {type(value).__name__} that is too long to show"
+        checks.one_of(f"{type(options).__name__}.head", options.head, HEADS)

@@ -23,6 +23,7 @@ from typing import Any, TextIO
 from asr_core.alignment import Transcript
 from asr_core.annotation.document import Audio, Document
 from asr_core.annotation.segments import DocumentError
+from asr_core.checks import shown
 from asr_core.errors import FormatError
 from asr_core.formats import audacity, csv, ctm, eaf, hf, json, nemo, rttm, srt, textgrid, txt, vtt
 from asr_core.formats.importing import assembled
@@ -61,7 +62,7 @@ def read(source: Any, *, format: str | None = None, audio: Audio | str | os.Path
         AudioError: a path that is no audio.
     """
     if format is not None and (not isinstance(format, str) or format.lower() not in FORMATS):
-        raise FormatError(f"Formats are {', '.join(FORMATS)}; {format!r} is none of them.")
+        raise FormatError(f"Formats are {', '.join(FORMATS)}; {shown(format)} is none of them.")
     known = _audio(audio)
     folder = hf.folder_of(source) if format is None or format.lower() == "hf" else None
     name, data = bytes_of(folder / hf.METADATA if folder else source)
@@ -102,11 +103,15 @@ def write(
     name = getattr(path, "name", None) if hasattr(path, "write") else path
     target = Path(name) if isinstance(name, str | os.PathLike) else None
     if format is not None and not isinstance(format, str):
-        raise FormatError(f"Formats are {', '.join(FORMATS)}; {format!r} is none of them.")
+        raise FormatError(f"Formats are {', '.join(FORMATS)}; {shown(format)} is none of them.")
     if target is None and not hasattr(path, "write"):
-        raise FormatError(f"A transcript is written to a path or an open text file, not to {path!r}.")
+        raise FormatError(f"A transcript is written to a path or an open text file, not to {shown(path)}.")
     if not isinstance(source, Transcript | Document):
         raise FormatError(f"A Transcript or a Document is written, not {type(source).__name__}.")
+    if tier is not None and not isinstance(tier, str):
+        raise FormatError(f"tier is the name of a tier, or None, not {shown(tier)}.")
+    if audio is not None and not isinstance(audio, str | os.PathLike):
+        raise FormatError(f"audio is the path of a file, or None, not {shown(audio)}.")
     module = FORMATS.get(format.lower()) if format else _by_suffix(target.name if target else "")
     if module is None:
         given = repr(format) if format else f"the name {str(target)!r}" if target else "a file without a name"

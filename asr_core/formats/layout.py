@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
+from asr_core import checks
 from asr_core.alignment import Transcript
 from asr_core.annotation.document import Document
 from asr_core.annotation.segments import DocumentError, Segment, Tier
@@ -31,8 +32,8 @@ def one_tier(accepted: Sequence[str], tier: str | None) -> str:
     """The tier that is meant: the first accepted one where none is named."""
     if tier is None:
         return accepted[0]
-    if tier not in accepted:
-        raise FormatError(f"This format holds one of the tiers {', '.join(accepted)}, not {tier!r}.")
+    if not isinstance(tier, str) or tier not in accepted:
+        raise FormatError(f"This format holds one of the tiers {', '.join(accepted)}, not {checks.shown(tier)}.")
     return tier
 
 

@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 
 from asr_core.annotation.document import Document
+from asr_core.errors import FormatError
 from asr_core.formats.contents import Contents, Malformed, Row, Track, confidence, lines_of, number, recording, shown
 from asr_core.formats.layout import Source, items, milliseconds, one_line
 
@@ -14,6 +15,8 @@ SUFFIXES = ("rttm",)
 TIERS = ("sentences", "words", "tokens")
 KEEPS = "Turns of speakers with times to the millisecond. No text; a space in a name becomes “_”."
 
+#: Milliseconds by which turns of one speaker may overlap.
+ROUNDING = 10
 #: Of who is not known.
 UNKNOWN = "unknown"
 #: Other things that RTTM files tell, none of them turns.
@@ -26,15 +29,31 @@ def render(source: Source, tier: str | None, name: str) -> str:
 
     Args:
         name: of the recording.
+    Raises:
+        FormatError: two turns of one speaker overlap, which no reader takes.
     """
     own = [one for one in source.tiers if one.kind == "speakers"] if isinstance(source, Document) else []
     turns = [segment for one in own for segment in one.segments] if own and tier is None else items(source, TIERS, tier)
     timed = sorted((milliseconds(turn), _name(getattr(turn, "speaker", None) or UNKNOWN)) for turn in turns)
+    _check_turns(timed)
     recording = _name(name) or "audio"
     return "".join(
         f"SPEAKER {recording} 1 {start / 1000:.3f} {(end - start) / 1000:.3f} <NA> <NA> {speaker} <NA> <NA>\n"
         for (start, end), speaker in timed
     )
+
+
+def _check_turns(timed: list[tuple[tuple[int, int], str]]) -> None:
+    before: dict[str, tuple[int, int]] = {}
+    for (start, end), speaker in timed:
+        last = before.get(speaker)
+        if last is not None and last[1] > start + ROUNDING:
+            turns = " and ".join(f"{a / 1000:.3f} to {b / 1000:.3f} s" for a, b in (last, (start, end)))
+            raise FormatError(
+                f"RTTM holds no two turns of one speaker at once, and those of {shown(speaker)} from {turns} overlap; "
+                "shorten one of them, or name another speaker."
+            )
+        before[speaker] = start, end
 
 
 def sniff(text: str) -> bool:
@@ -68,7 +87,7 @@ def _check_speakers(rows: list[Row]) -> None:
     before: dict[str | None, Row] = {}
     for row in sorted(rows, key=lambda row: (row.start, row.end)):
         last = before.get(row.speaker)
-        if last is not None and last.end > row.start + 0.0101:
+        if last is not None and last.end > row.start + (ROUNDING + 0.1) / 1000:
             raise Malformed(row.line, f"this turn overlaps the one of line {last.line}, of the same speaker.")
         before[row.speaker] = row
 

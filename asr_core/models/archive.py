@@ -23,7 +23,7 @@ import mlx.core as mx
 import numpy as np
 import yaml
 
-from asr_core.errors import ModelError
+from asr_core.errors import DamagedError, ModelError
 from asr_core.models.weights import Checkpoint, to_mlx, vocabulary_of
 
 #: Limits of what an archive may hold; the largest Parakeet's weights are about 4.5 GB.
@@ -62,7 +62,7 @@ def load_nemo(path: Path) -> Checkpoint:
             listing = _optional(archive, members, "vocab.txt")
     except (tarfile.TarError, EOFError, OSError, zlib.error, lzma.LZMAError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ModelError(f"{path.name} is not a whole .nemo archive ({reason}); fetch it again.") from error
+        raise DamagedError(f"{path.name} is not a whole .nemo archive ({reason}); fetch it again.") from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise ModelError(f"{CONFIG} in {path.name} is not valid YAML.") from error
     if not isinstance(config, dict):
@@ -197,7 +197,7 @@ def _read(archive: tarfile.TarFile, members: dict[str, tarfile.TarInfo], name: s
     file = archive.extractfile(member)
     data = file.read(member.size + 1) if file else b""
     if len(data) != member.size:
-        raise ModelError(f"{name} in the archive is incomplete; fetch the archive again.")
+        raise DamagedError(f"{name} in the archive is incomplete; fetch the archive again.")
     return data
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from asr_core.errors import ModelError
+from asr_core.errors import DamagedError, ModelError
 
 VERSION = 6
 SPECIFICATION = "WhisperSpec"
@@ -31,7 +31,7 @@ def read(path: Path) -> dict[str, np.ndarray]:
     try:
         variables = _Reader(data).file()
     except (struct.error, UnicodeDecodeError, IndexError, ValueError) as error:
-        raise ModelError(f"{path.name} is broken or incomplete ({error}); fetch the model again.") from error
+        raise DamagedError(f"{path.name} is broken or incomplete ({error}); fetch the model again.") from error
     return {
         name: _scaled(value, variables.get(f"{name}_scale"))
         for name, value in variables.items()

@@ -35,12 +35,18 @@ class DownloadError(Exception):
 
 
 def download(
-    repository: str, revision: str | None, sizes: Mapping[str, int], on_progress: OnProgress | None
+    repository: str,
+    revision: str | None,
+    sizes: Mapping[str, int],
+    on_progress: OnProgress | None,
+    *,
+    again: bool = False,
 ) -> list[Path]:
     """Where the files are in the Hub's cache; those that are not there are fetched.
 
     Args:
         sizes: bytes of each file.
+        again: fetch also those that are there.
         on_progress: called with bytes of all files, also when there are no new ones; what it raises ends the download.
     Raises:
         DownloadError: it has failed, or no byte has come for `PATIENCE` seconds.
@@ -48,7 +54,7 @@ def download(
     names, total, places = list(sizes), sum(sizes.values()), []
     before = now = 0
     heard = None
-    wanted = {"repository": repository, "revision": revision, "names": names}
+    wanted = {"repository": repository, "revision": revision, "names": names, "again": again}
     with closing(_news(wanted)) as listening:
         for news in listening:
             if "error" in news:

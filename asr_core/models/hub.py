@@ -34,6 +34,7 @@ def fetch(
     revision: str | None = None,
     local_files_only: bool = False,
     on_progress: OnProgress | None = None,
+    again: bool = False,
 ) -> Path:
     """The folder of a model in the Hub's cache, or its .nemo file; what is missing there is downloaded.
 
@@ -41,13 +42,14 @@ def fetch(
         revision: branch, tag or commit; None = the main branch.
         local_files_only: ask no server. Without a network this happens by itself.
         on_progress: called with bytes of the whole download.
+        again: download also what is there, because it is damaged.
     Raises:
         ModelError: no such repository or revision, no permission, no model in it, or neither cache nor network has it.
     """
     if local_files_only:
         return _cached(repository, revision, "it is not in the cache, and only the cache was to be asked")
     try:
-        return _download(repository, revision, on_progress)
+        return _download(repository, revision, on_progress, again)
     except AsrError:
         raise
     except Exception as error:  # which HTTP library raises what is huggingface_hub's own affair
@@ -60,13 +62,13 @@ def fetch(
         return _cached(repository, revision, f"{why}, and it is not in the cache")
 
 
-def _download(repository: str, revision: str | None, on_progress: OnProgress | None) -> Path:
+def _download(repository: str, revision: str | None, on_progress: OnProgress | None, again: bool) -> Path:
     from huggingface_hub import HfApi
 
     info = HfApi().model_info(repository, revision=revision, files_metadata=True)
     sizes = {file.rfilename: file.size or 0 for file in info.siblings or ()}
     names = _needed(repository, sorted(sizes))
-    found = download(repository, revision, {name: sizes[name] for name in names}, on_progress)
+    found = download(repository, revision, {name: sizes[name] for name in names}, on_progress, again=again)
     places = dict(zip(names, found, strict=True))
     weights = next(name for name in names if name.endswith((".safetensors", ".nemo", *SINGLE)))
     return places[weights] if weights.endswith(".nemo") else places[weights].parent
@@ -106,9 +108,11 @@ def _cached(repository: str, revision: str | None, why: str) -> Path:
     return folder
 
 
-def fetch_tokenizer(repository: str, *, local_files_only: bool = False) -> Path:
+def fetch_tokenizer(repository: str, *, local_files_only: bool = False, again: bool = False) -> Path:
     """tokenizer.json of a repository, from the cache or the Hub, for a model that was stored without one.
 
+    Args:
+        again: from the Hub where it answers, because the one in the cache may be damaged.
     Raises ModelError where neither has it.
     """
     from huggingface_hub import HfApi, errors, hf_hub_download
@@ -117,7 +121,8 @@ def fetch_tokenizer(repository: str, *, local_files_only: bool = False) -> Path:
     needs = f"This model was stored without its {name}, which is that of {repository}"
     help_yourself = f"put a {name} of the same size beside the weights"
     try:
-        return Path(hf_hub_download(repository, name, local_files_only=True))
+        if not again:
+            return Path(hf_hub_download(repository, name, local_files_only=True))
     except errors.LocalEntryNotFoundError:
         if local_files_only:
             raise ModelError(
@@ -127,12 +132,12 @@ def fetch_tokenizer(repository: str, *, local_files_only: bool = False) -> Path:
     try:
         # A download tries a dead network again for half a minute; a question does not.
         if HfApi().file_exists(repository, name):
-            return Path(hf_hub_download(repository, name))
+            return Path(hf_hub_download(repository, name, force_download=again))
     except Exception as error:  # which HTTP library raises what is huggingface_hub's own affair
         if isinstance(error, OSError) and error.errno in _DISK:
             raise ModelError(f"{name} of {repository} could not be stored: {error.strerror}.") from error
         raise ModelError(
-            f"{needs}; the Hub does not answer ({_reason(error)}), and the cache does not have it. "
+            f"{needs}; the Hub does not answer ({_reason(error)}), and the cache does not have it{' whole' * again}. "
             f"Connect to the network once, or {help_yourself}."
         ) from error
     raise ModelError(f"{needs}, but the Hub does not have it there; {help_yourself}.")

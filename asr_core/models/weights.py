@@ -14,7 +14,7 @@ from typing import Any
 
 import mlx.core as mx
 
-from asr_core.errors import ModelError
+from asr_core.errors import DamagedError, ModelError
 
 WEIGHT_FILES = ("model.safetensors", "weights.safetensors", "nemo.safetensors")
 DROPPED = ("preprocessor.", "spec_augmentation.", "loss.")
@@ -57,7 +57,7 @@ def load_folder(folder: Path) -> Checkpoint:
         try:
             weights.update(mx.load(str(file)))
         except (RuntimeError, ValueError, OSError) as error:
-            raise ModelError(
+            raise DamagedError(
                 f"{file.name} is broken or incomplete ({error}); a whole safetensors file is expected. Fetch it again."
             ) from error
     return Checkpoint(
@@ -79,7 +79,7 @@ def read_config(folder: Path) -> Mapping[str, Any]:
     try:
         config = json.loads(file.read_text(encoding="utf-8"))
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise ModelError(f"config.json of {folder.name} is not valid JSON: {error}.") from error
+        raise DamagedError(f"config.json of {folder.name} is not valid JSON: {error}.") from error
     if not isinstance(config, dict):
         raise ModelError(f"config.json of {folder.name} holds {type(config).__name__}; a JSON object is expected.")
     return config

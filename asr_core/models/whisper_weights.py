@@ -15,7 +15,7 @@ import mlx.nn as nn
 import numpy as np
 from mlx.utils import tree_flatten
 
-from asr_core.errors import ModelError
+from asr_core.errors import DamagedError, ModelError
 from asr_core.models import ctranslate2
 from asr_core.models.weights import read_config
 from asr_core.models.whisper import Whisper
@@ -270,7 +270,7 @@ def _loaded(file: Path) -> dict[str, mx.array]:
                 return {name: mx.array(arrays[name]) for name in arrays.files}
         return mx.load(str(file))
     except (RuntimeError, ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
-        raise ModelError(f"{file.name} is broken or incomplete ({error}); fetch the model again.") from error
+        raise DamagedError(f"{file.name} is broken or incomplete ({error}); fetch the model again.") from error
 
 
 def _generation(folder: Path) -> Mapping[str, Any]:
@@ -281,7 +281,7 @@ def _generation(folder: Path) -> Mapping[str, Any]:
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise ModelError(f"generation_config.json of {folder.name} is not valid JSON: {error}.") from error
+        raise DamagedError(f"generation_config.json of {folder.name} is not valid JSON: {error}.") from error
     return found if isinstance(found, dict) else {}
 
 

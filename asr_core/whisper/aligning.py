@@ -97,7 +97,7 @@ def _piece(
             f"{seconds:.0f} s of the recording hold no three words that are heard as the text has them; a Whisper "
             f"model aligns {front_end.SECONDS} s at a time. Check that the text is that of this recording."
         )
-    encoded, _ = stages.encode(front_end.window(mel, 2 * first)[None], np.zeros(1))
+    encoded, _ = stages.encode(front_end.window(mel, 2 * first)[None], np.zeros(1, np.int64))
     cache = decoder.begin(encoded)
     language = detection.language_of(decoder, cache, stages.vocabulary.special, options)
     start = stages.start_tokens(language, options.task)

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, ClassVar
 
+from asr_core import checks, inspection
 from asr_core.alignment import Transcript
 from asr_core.audio import as_samples
 from asr_core.decoding.options import Confidence, Decoding, Greedy, Whisper
 from asr_core.longform import Chunking
 from asr_core.progress import OnProgress
-from asr_core.recognizer import Recognizer
+from asr_core.recognizer import Recognizer, check_request
 from asr_core.segmentation import Segmentation
 from asr_core.streaming import StreamWindow
 from asr_core.whisper import aligning, attention, transcribing
@@ -44,7 +45,9 @@ class WhisperRecognizer(WhisperStages, Recognizer):
         Args:
             whisper: the language that is spoken, else it is found out, and whether the text is a translation of it.
         """
-        self.head_of(Greedy(head=head, whisper=whisper))
+        self.head_of(Greedy(head=head, confidence=confidence, whisper=whisper))
+        checks.text("text", text)
+        check_request(segmentation, Chunking(), on_progress, cancel)
         recording = self.recording(audio, sample_rate, Chunking())
         return aligning.align(self, recording, text, whisper, segmentation, confidence, on_progress, cancel)
 
@@ -52,6 +55,7 @@ class WhisperRecognizer(WhisperStages, Recognizer):
         self, audio: Any, transcript: Transcript, start: float, end: float, *, sample_rate: int = 16_000
     ) -> attention.Attention:
         """Where the transcript's tokens looked between two times: attention in place of scores by frame."""
+        inspection.check(transcript, start, end, len(self.vocabulary))
         samples = as_samples(audio, sample_rate, self.info.sample_rate)
         return attention.look(self, samples, transcript, start, end)
 

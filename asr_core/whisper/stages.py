@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from asr_core import checks
 from asr_core.alignment import Hypothesis
 from asr_core.batching import Recording, prepare
 from asr_core.decoding.options import Decoding, Whisper
@@ -49,6 +51,7 @@ class WhisperStages(Stages):
         Raises:
             AudioError: a recording is longer than a window.
         """
+        audios = self.sounds(audios)
         if any(len(audio) > front_end.SAMPLES for audio in audios):
             raise AudioError("A window of Whisper holds 30 s; `transcribe` moves it over longer recordings.")
         mels = [front_end.window(front_end.log_mel(audio, self.config.features), 0) for audio in audios]
@@ -59,8 +62,17 @@ class WhisperStages(Stages):
     def encode(
         self, features: np.ndarray, lengths: np.ndarray, *, priority: Priority = Priority.FILE
     ) -> tuple[np.ndarray, np.ndarray]:
-        """(batch, 3000, mels), (batch,) mel frames to (batch, 1500, width) float32, (batch,) frames of 20 ms."""
-        lengths = np.asarray(lengths) // self.config.encoder.subsampling
+        """(batch, 3000, mels), (batch,) mel frames to (batch, 1500, width) float32, (batch,) frames of 20 ms.
+
+        Raises:
+            DecodingError: the shapes are not these, a length lies beyond the frames, or a number is not finite.
+        """
+        features, lengths = checks.frames("features", features, lengths, self.config.features.mels)
+        if features.shape[1] != front_end.FRAMES:
+            raise DecodingError(
+                f"A window of Whisper has {front_end.FRAMES} frames of features, not {features.shape[1]}."
+            )
+        lengths = lengths // self.config.encoder.subsampling
         if not len(features):
             return np.zeros((0, self.config.dimensions.n_audio_ctx, self.config.encoder.width), np.float32), lengths
         # One window a job, so that live audio need not wait for a batch.
@@ -71,17 +83,22 @@ class WhisperStages(Stages):
         """Refused: there is no such head."""
         raise settings.no_head(self.info, "ctc")
 
-    def decode(self, encoded: np.ndarray, lengths: np.ndarray, decoding: Decoding) -> list[list[Hypothesis]]:
+    def decode(
+        self, encoded: np.ndarray, lengths: np.ndarray, decoding: Decoding, *, cancel: threading.Event | None = None
+    ) -> list[list[Hypothesis]]:
         """Texts of windows, best first, at one temperature: without fallback, prompts of earlier windows, or silence.
 
         Timestamp tokens stay among the text's; they have no length, and a confidence of 1.
 
         Args:
             encoded: (batch, 1500, width) float32 and the frames of it that are audio (batch,).
+            cancel: looked at between the steps of the search.
         Raises:
-            DecodingError: a setting does not fit the model.
+            DecodingError: a setting does not fit the model, or the frames are not its encoder's.
+            Cancelled: in the middle of it.
         """
         self.head_of(decoding)
+        encoded, lengths = checks.frames("encoded", encoded, lengths, self.config.encoder.width)
         if not len(encoded):
             return []
         options = decoding.whisper or Whisper()
@@ -99,6 +116,7 @@ class WhisperStages(Stages):
             self.tokenizer,
             length_penalty=getattr(decoding, "length_penalty", None),
             seed=options.seed,
+            cancel=cancel,
         )
         found = []
         for one, frames, code, reading in zip(alone, lengths, languages, readings, strict=True):
@@ -113,6 +131,7 @@ class WhisperStages(Stages):
 
     def recording(self, audio: Any, sample_rate: int, chunking: Chunking) -> Recording:
         """Audio at the model's rate. Raises DecodingError for settings of windows: Whisper's own are 30 s."""
+        checks.instance("chunking", chunking, Chunking)
         if chunking != Chunking():
             raise DecodingError(
                 "Whisper hears windows of 30 s and moves them by its own timestamps, so chunking does not apply; "

@@ -7,7 +7,6 @@ when more is heard. Text and attention are those of one hypothesis, the best one
 
 from __future__ import annotations
 
-import math
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from asr_core import checks
 from asr_core.alignment import Hypothesis, Transcript, part
 from asr_core.decoding.options import Beam, Decoding, Greedy, Whisper
 from asr_core.engine import Priority
@@ -56,8 +56,9 @@ def open_stream(
         raise DecodingError("A stream is decoded at temperature 0, so that its text does not change by chance.")
     if lookahead is not None:
         raise DecodingError(f"{stages.info.name} hears whole windows, so lookahead does not apply; leave it at None.")
-    if pause is not None and not (isinstance(pause, int | float) and math.isfinite(pause) and pause > 0):
-        raise DecodingError(f"pause is a number of seconds above 0, or None, not {pause!r}.")
+    checks.instance("window", window, StreamWindow)
+    checks.instance("segmentation", segmentation, Segmentation)
+    checks.seconds("pause", pause)
     return AlignAttStream(stages, decoding, window.chunk, segmentation, pause)
 
 
@@ -179,7 +180,7 @@ class AlignAttStream:
             return EMPTY, np.zeros(0, int)
         stages, tokenizer = self._stages, self._stages.tokenizer
         mel = front_end.window(front_end.log_mel(audio, stages.config.features), 0)
-        encoded, _ = stages.encode(mel[None], np.zeros(1), priority=Priority.LIVE)
+        encoded, _ = stages.encode(mel[None], np.zeros(1, np.int64), priority=Priority.LIVE)
         cache = self._decoder.begin(encoded)
         if not self._text.hypothesis().token_ids:
             # Until something is final, more audio may show that it is another language.

@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from asr_core.errors import ModelError
+from asr_core.errors import DamagedError, ModelError
 from asr_core.text import SPACE, Vocabulary
 from asr_core.whisper.languages import LANGUAGES
 
@@ -198,7 +198,7 @@ def load_tokenizer(file: Path, vocabulary_size: int) -> WhisperTokenizer:
     try:
         bpe = Bpe.from_file(str(file))
     except Exception as error:  # the library raises plain Exception
-        raise ModelError(f"{file.name} is broken ({error}); fetch the model again.") from error
+        raise DamagedError(f"{file.name} is broken ({error}); fetch the model again.") from error
     special = SpecialTokens.of(vocabulary_size)
     entries = {i: piece for piece, i in bpe.get_vocab(with_added_tokens=True).items() if i < special.end}
     if len(entries) < special.end - 1:  # transformers gives the last of the multilingual ones no name

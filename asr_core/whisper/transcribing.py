@@ -116,7 +116,7 @@ def _sound(stages: WhisperStages, samples: np.ndarray) -> Sound:
     started = time.perf_counter()
     mel = front_end.log_mel(samples, stages.config.features)
     spent = {"features": time.perf_counter() - started}
-    return Sound(samples, mel, lambda window: stages.encode(window[None], np.zeros(1))[0], spent)
+    return Sound(samples, mel, lambda window: stages.encode(window[None], np.zeros(1, np.int64))[0], spent)
 
 
 def _finished(

@@ -128,3 +128,37 @@ def test_a_network_that_is_lost_in_the_middle_is_not_waited_for(hub, tmp_path):
 def test_a_repository_without_a_model(hub, tmp_path):
     (hub.root / "owner/tiny/model.safetensors").unlink()
     assert "holds no model of a known kind" in fetch(hub.url, tmp_path / "cache")[0]
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "config.json"])
+def test_a_file_that_is_damaged_in_the_cache_is_fetched_again(hub, tmp_path, name):
+    cache = tmp_path / "cache"
+    fetch(hub.url, cache)
+    damage(cache, name)
+    asked = len(hub.requests)
+    assert fetch(hub.url, cache, ("owner/tiny", "", "local"))[0].startswith("DamagedError")
+    assert len(hub.requests) == asked
+    assert fetch(hub.url, cache) == ["kind ctc progress True True"]
+    assert fetch(hub.url, cache, ("owner/tiny", "", "local")) == ["kind ctc"]
+
+
+def test_what_is_damaged_stays_so_without_a_network(hub, tmp_path):
+    fetch(hub.url, tmp_path / "cache")
+    damage(tmp_path / "cache", "model.safetensors")
+    said = fetch("http://127.0.0.1:9", tmp_path / "cache")[0]
+    assert "model.safetensors is broken or incomplete" in said and said.endswith("Fetch it again.")
+
+
+def test_what_is_damaged_on_the_hub_is_fetched_again_but_once(hub, tmp_path):
+    file = hub.root / "owner/tiny/model.safetensors"
+    file.write_bytes(file.read_bytes()[:500_000])
+    said = fetch(hub.url, tmp_path / "cache")[0]
+    assert "model.safetensors is broken or incomplete" in said
+    gets = [path for path in hub.requests if path.endswith("model.safetensors")]
+    assert len(gets) <= 4  # two times a question and an answer
+
+
+def damage(cache: Path, name: str) -> None:
+    """Cut a file in the cache in half."""
+    [file] = {path.resolve() for path in cache.rglob(name)}
+    file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
