@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from asr_core.errors import Cancelled
+
 if TYPE_CHECKING:
     from asr_core.alignment import Transcript
-
-from asr_core.errors import Cancelled
 
 
 @dataclass(frozen=True)
