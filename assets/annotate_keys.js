@@ -62,7 +62,7 @@ const KEY_ROWS = [
   ["Tier above, below", "above", "below"],
   ["Zoom in, out, all", "zoomIn", "zoomOut", "fit"],
   ["Next to check", "next"],
-  ["One before", "previous"],
+  ["Check one before", "previous"],
   ["Accept", "accept"],
   ["Edit text", "edit"],
   ["New times: use, leave", "useTimes", "leaveTimes"],

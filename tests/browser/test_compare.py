@@ -234,7 +234,7 @@ def test_arrows_walk_the_words_of_both_decoders(page: Page, heard: asr_core.Comp
     expect(view).to_have_attribute("data-view", re.compile(rf"^0\.0000:{heard.transcripts[0].duration:.2f}"))
     expect(rows(page).locator("[aria-pressed=true]")).to_have_count(0)
     page.keyboard.press("?")
-    for text in ("Show all0", "NeitherX", "Word before, after← →"):
+    for text in ("Zoom in, out, all+ − 0", "NeitherX", "Word before, after← →"):
         expect(page.locator("#ts-compare-view .ts-help")).to_contain_text(text)
 
 
