@@ -150,6 +150,37 @@ function connectPointer({ overlay, plot, state, player, setView, pan, zoom, seek
   return drag;
 }
 
+/* From item to item by keyboard. `current` answers what is selected as {tier, index, start}, or null; `first` the tier to
+   begin in and `time` where; `rows` the tiers that are shown, from above; `partner(current, tier)` the item of another tier
+   that stands for the same, where that is known. `choose(tier, index)` selects. */
+function makeWalk({ scene, current, first, time, rows, choose, say, partner = () => undefined }) {
+  /* The neighbour of the selection; without one, the first item from `time` on. */
+  function selectNeighbour(step) {
+    const from = current();
+    const tier = from?.tier ?? first();
+    const items = scene.document.tiers[tier];
+    if (!items.length) return;
+    const index = from ? from.index + step : clamp(firstAbove(items.reach, time()), 0, items.length - 1);
+    if (index < 0 || index >= items.length) return say(step > 0 ? "This is the last one" : "This is the first one");
+    choose(tier, index);
+  }
+
+  /* The same place one tier up or down. */
+  function selectTier(step) {
+    const from = current();
+    if (!from) return selectNeighbour(0);
+    const order = rows().filter((tier) => scene.document.tiers[tier].length);
+    const next = order[order.indexOf(from.tier) + step];
+    if (!next) return;
+    const items = scene.document.tiers[next];
+    const at = itemAt(items, from.start + 1e-6);
+    const index = at >= 0 ? at : clamp(firstAbove(items.reach, from.start), 0, items.length - 1);
+    choose(next, partner(from, next) ?? index);
+  }
+
+  return { selectNeighbour, selectTier };
+}
+
 /* Keys, while the view has the focus and no field of it has; a view may give some a meaning of its own. */
 function connectKeys(frame, act, { plain: more = {}, shifted: moreShifted = {} } = {}) {
   const plain = {

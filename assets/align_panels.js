@@ -212,6 +212,34 @@ function buildCard(scene = page) {
   return { node, show, hide: () => (node.hidden = true) };
 }
 
+const CARD_MS = 120; /* that the pointer rests on an item before its card comes */
+
+/* When the card is there: `show` after the pointer has come to an item, `showNow` for what a key has selected, once the
+   view has been laid out anew. `opening` is called before it opens. */
+function makeCardTimer({ card, plot, state, scene = page, opening = () => {} }) {
+  let timer = 0;
+
+  function show(tier, index, wait = CARD_MS) {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      if (!state.view?.rows[tier] || !(index < scene.document?.tiers[tier]?.length)) return;
+      opening();
+      card.show(tier, index);
+      placeCard(card.node, state.view, plot, tier, index, scene);
+    }, wait);
+  }
+
+  const showNow = (tier, index) => requestAnimationFrame(() => requestAnimationFrame(() => show(tier, index, 0)));
+
+  /* A narrow page keeps it where it is docked. */
+  function hide() {
+    clearTimeout(timer);
+    if (!isNarrow()) card.hide();
+  }
+
+  return { show, showNow, hide };
+}
+
 /* The card goes above the tier and to the side, so that what it is about stays visible; a narrow page docks it. */
 function placeCard(node, view, plot, tier, index, scene = page) {
   if (isNarrow()) {

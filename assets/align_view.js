@@ -141,7 +141,7 @@ parts.align = ({ root, element, props, server, trigger, watch }) => {
   const { setView, pan, fit, zoom, reveal, turnTo } = makeWindow(state, {
     changed: () => {
       hover(null);
-      hideCard();
+      cards.hide();
       inside.hide();
       redraw();
     },
@@ -182,30 +182,20 @@ parts.align = ({ root, element, props, server, trigger, watch }) => {
     redraw(false);
   }
 
-  const currentTier = () => page.selection?.tier ?? "tokens";
-
-  /* The neighbour of the selection; without one, the first item from the playhead on. */
-  function selectNeighbour(step) {
-    const tier = currentTier();
-    const items = page.document.tiers[tier];
-    if (!items.length) return;
-    const from = page.selection
-      ? page.selection.index + step
-      : clamp(firstAbove(items.reach, player.state.time), 0, items.length - 1);
-    if (from < 0 || from >= items.length) return say(step > 0 ? "This is the last one" : "This is the first one");
-    select(tier, from);
-    showSelected();
+  function selectByKey(tier, index, options) {
+    select(tier, index, options);
+    cards.showNow(tier, index);
   }
 
-  /* The same place one tier up or down. */
-  function selectTier(step) {
-    const order = TIERS.filter((tier) => state.layers[tier]);
-    const next = order[order.indexOf(currentTier()) + step];
-    if (!next || !page.selection) return;
-    const index = Math.max(0, itemAt(page.document.tiers[next], page.selection.start + 1e-6));
-    select(next, Math.min(index, page.document.tiers[next].length - 1));
-    showSelected();
-  }
+  const walk = makeWalk({
+    scene: page,
+    current: () => page.selection,
+    first: () => "tokens",
+    time: () => player.state.time,
+    rows: () => TIERS.filter((tier) => state.layers[tier]),
+    choose: selectByKey,
+    say,
+  });
 
   /* The next token below the threshold; after the last one comes the first. */
   function selectLow(step) {
@@ -214,42 +204,21 @@ parts.align = ({ root, element, props, server, trigger, watch }) => {
     for (let n = 1; n <= tokens.length; n++) {
       const i = (((from + step * n) % tokens.length) + tokens.length) % tokens.length;
       if (!isLow(tokens.confidence[i]) || tokens.end[i] <= tokens.start[i]) continue;
-      select("tokens", i, { center: true });
-      showSelected();
-      return;
+      return selectByKey("tokens", i, { center: true });
     }
     say(`Nothing below ${page.threshold.toFixed(2)}`);
   }
 
   /* The card. */
 
-  let cardTimer = 0;
-  function showCard(tier, index, wait) {
-    clearTimeout(cardTimer);
-    cardTimer = setTimeout(() => {
-      if (!state.view?.rows[tier]) return;
-      inside.hide(true);
-      card.show(tier, index);
-      placeCard(card.node, state.view, plot, tier, index);
-    }, wait);
-  }
-
-  function hideCard() {
-    clearTimeout(cardTimer);
-    if (!isNarrow()) card.hide();
-  }
-
-  function showSelected() {
-    if (page.selection)
-      requestAnimationFrame(() => requestAnimationFrame(() => showCard(page.selection.tier, page.selection.index, 0)));
-  }
+  const cards = makeCardTimer({ card, plot, state, opening: () => inside.hide(true) });
 
   function hover(found) {
     const same = found?.tier === state.hover?.tier && found?.index === state.hover?.index;
     if (same) return;
     state.hover = found;
-    if (found && found.here) showCard(found.tier, found.index, 120);
-    else hideCard();
+    if (found && found.here) cards.show(found.tier, found.index);
+    else cards.hide();
     if (!found || found.here) emit("pointed", found);
     redraw(false);
   }
@@ -339,8 +308,7 @@ parts.align = ({ root, element, props, server, trigger, watch }) => {
     toggle,
     toggleLoop,
     stepRate,
-    selectNeighbour,
-    selectTier,
+    ...walk,
     selectLow,
     zoom,
     fit,
@@ -349,7 +317,7 @@ parts.align = ({ root, element, props, server, trigger, watch }) => {
     hasDocument: () => Boolean(page.document),
     stop: () => player.stop(),
     playSelection: () => {
-      if (!page.selection) return selectNeighbour(0);
+      if (!page.selection) return walk.selectNeighbour(0);
       return play(page.selection.start, page.selection.end);
     },
     playWindow: () => play(state.a, state.b),

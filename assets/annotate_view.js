@@ -137,6 +137,7 @@ function buildAnnotateView(element) {
     scene: desk,
     changed: () => {
       hover(null);
+      cards.hide();
       redraw();
     },
     anchor: () => {
@@ -170,6 +171,7 @@ function buildAnnotateView(element) {
     player.seek(start);
     if (sounds && end > start) playing.play(start, end);
     say(`${labelOf(tier, index)}, ${start.toFixed(3)} to ${end.toFixed(3)} s`);
+    if (!event) cards.showNow(tier.key, index); /* a pointer is on it, and has the card already */
     redraw(false);
   }
 
@@ -181,21 +183,23 @@ function buildAnnotateView(element) {
     emit("desk:selection");
   }
 
-  let cardTimer = 0;
+  const cards = makeCardTimer({ card, plot, state, scene: desk });
+
   function hover(found) {
     const same = found?.tier === state.hover?.tier && found?.index === state.hover?.index;
+    if (drag.active) cards.hide(); /* what it says changes under the hand */
     if (same) return;
     state.hover = found;
-    clearTimeout(cardTimer);
-    if (!isNarrow()) card.node.hidden = true;
-    if (found)
-      cardTimer = setTimeout(() => {
-        const tier = desk.document?.tiers[found.tier];
-        if (!state.view?.rows[found.tier] || !tier || found.index >= tier.length || drag.active) return;
-        card.show(tier, found.index);
-        placeCard(card.node, state.view, plot, found.tier, found.index, desk);
-      }, 350);
+    if (found) cards.show(found.tier, found.index);
+    else cards.hide();
     redraw(false);
+  }
+
+  /* After an edit the card of the selection says what is so now. */
+  function renewCard() {
+    const one = selected();
+    if (!one) card.hide();
+    else if (!card.node.hidden) cards.showNow(one.tier.key, one.index);
   }
 
   function say(text) {
@@ -235,7 +239,10 @@ function buildAnnotateView(element) {
       tiles.clear();
       closeUp.clear();
     }
-    if (!isSame) firstView(doc);
+    if (!isSame) {
+      card.hide();
+      firstView(doc);
+    }
     toolbar.total.textContent = `/ ${clock(doc.duration, 2)}`;
     refresh();
   }
@@ -243,6 +250,7 @@ function buildAnnotateView(element) {
   function refresh() {
     if (!desk.document) return;
     hover(null);
+    renewCard();
     redraw();
     const { id, revision } = desk.head;
     requestAnimationFrame(() => requestAnimationFrame(() => (element.dataset.ready = `${id}:${revision}`)));

@@ -12,7 +12,8 @@
    adopt {}
    Signals: "lab" (another comparison, or other words or differences in it), "lab:judged" (a pick, or the reference),
    "lab:current" (another difference is the one to judge), "lab:heard" (more of the recording has been listened to),
-   "lab:pointed" (words are under the pointer, here or in another card), "lab:error" (a sentence for a person). */
+   "lab:pointed" (words are under the pointer, here or in another card), "lab:take" (the recording that is open in Transcribe
+   is wanted here), "lab:error" (a sentence for a person). */
 
 const LETTERS = ["A", "B", "C", "D"];
 const NEITHER = -1;
@@ -132,6 +133,14 @@ function pointAt(group) {
   emit("lab:pointed");
 }
 
+/* Another tab sends its recording here: to compare it, or back to the comparison of it. A tab that is opened for the
+   first time takes it by itself, and one at work is left alone. */
+function compareThis() {
+  const isHere = lab.document?.doc === page.document.doc;
+  if (!isHere && document.body.dataset.compare !== "working") emit("lab:take");
+  openTab("Compare");
+}
+
 /* The letter of a column in its colour. */
 function letterBadge(k) {
   return h("span", { class: "ts-id", "data-id": LETTERS[k] }, LETTERS[k]);
@@ -175,7 +184,7 @@ parts.compare_source = ({ root, props, trigger, watch }) => {
   const name = h("h2", { class: "ts-name" });
   const facts = h("span", { class: "ts-dim ts-nowrap" });
   const renew = act("New audio", "file", () => trigger("new_audio", {}));
-  const adopt = act("", null, () => trigger("adopt", {}));
+  const adopt = act("", null, take);
   const presets = h("select", { class: "ts-select ts-compare-preset", id: "ts-compare-preset", onchange: usePreset });
   const add = act("Add a decoder", "plus", addColumn);
   const settings = act("Decoders", "down", () => document.body.classList.toggle("ts-compare-open"));
@@ -189,6 +198,12 @@ parts.compare_source = ({ root, props, trigger, watch }) => {
   function compare() {
     document.body.classList.remove("ts-compare-open");
     trigger("compare", { count, preset: presets.value });
+  }
+
+  function take() {
+    props.adopt = "";
+    show();
+    trigger("adopt", {});
   }
 
   function usePreset() {
@@ -265,6 +280,7 @@ parts.compare_source = ({ root, props, trigger, watch }) => {
   );
   settings.classList.add("ts-compare-settings");
   on("lab:remove", removeColumn);
+  on("lab:take", take);
   /* The language model is what the preset with one waits for. */
   on("decoder", ({ element, name }) => {
     const isMine = document.getElementById("ts-compare-decoders")?.contains(element);

@@ -51,7 +51,7 @@ function drawNames(g, view, columns) {
     g.beginPath();
     g.roundRect(0, y, size, size, 4);
     g.fill();
-    g.font = `700 ${isDocked ? 10 : 12}px ${theme.sans}`;
+    g.font = `700 ${isDocked ? 11 : 12}px ${theme.sans}`;
     g.textAlign = "center";
     g.textBaseline = "middle";
     g.fillStyle = theme.onId;

@@ -11,7 +11,8 @@ parts.compare_view = ({ root, element, props, server, trigger, watch }) => {
     a: 0,
     b: 1,
     view: null,
-    span: null,
+    span: null /* {start, end} that the view stands at */,
+    selected: null /* {tier, index, start, end} of the word or token there, where it is one */,
     arrived: 0,
     isGrey: true,
     layers: { waveform: true, spectrogram: true, tokens: false },
@@ -64,7 +65,8 @@ parts.compare_view = ({ root, element, props, server, trigger, watch }) => {
       class: "ts-card ts-align",
       tabindex: 0,
       role: "application",
-      "aria-label": "Comparison. N goes to the next difference, 1 to 4 pick a reading, question mark shows all keys.",
+      "aria-label":
+        "Comparison. Arrows move between words, N to differences, 1 to 4 pick a reading, question mark shows all keys.",
     },
     toolbar.bar,
     plot,
@@ -124,7 +126,8 @@ parts.compare_view = ({ root, element, props, server, trigger, watch }) => {
     const { view } = state;
     const g = overlay.getContext("2d");
     g.clearRect(0, 0, overlay.width, overlay.height);
-    if (state.span) drawSpan(g, view, state.span);
+    if (state.selected) drawSelection(g, view, state.selected);
+    else if (state.span) drawSpan(g, view, state.span);
     if (lab.pointed !== null) drawPartners(g, view, lab, lab.pointed);
     inside.drawOverlay(g, view);
     drawPlayhead(g, view, player.state.time, lab.document.duration);
@@ -134,6 +137,7 @@ parts.compare_view = ({ root, element, props, server, trigger, watch }) => {
     scene: lab,
     changed: () => {
       hover(null);
+      cards.hide();
       inside.hide();
       redraw();
     },
@@ -164,6 +168,7 @@ parts.compare_view = ({ root, element, props, server, trigger, watch }) => {
   function showSpan(start, end, { play: sounds = true } = {}) {
     const room = (state.b - state.a) * 0.2;
     state.span = { start, end };
+    state.selected = null;
     reveal(Math.max(0, start - room), Math.min(lab.document.duration, end + room));
     player.seek(start);
     if (sounds && end > start) play(start, end);
@@ -182,7 +187,9 @@ parts.compare_view = ({ root, element, props, server, trigger, watch }) => {
       lab.current = at;
       emit("lab:current");
     }
-    showSpan(items.start[index], items.end[index]);
+    const [start, end] = [items.start[index], items.end[index]];
+    showSpan(start, end);
+    state.selected = { tier, index, start, end };
     say(`${items.text[index].trim()}, ${LETTERS[k]}, confidence ${items.confidence[index].toFixed(2)}`);
   }
   lab.select = select;
@@ -194,22 +201,38 @@ parts.compare_view = ({ root, element, props, server, trigger, watch }) => {
 
   /* The card, and the partners of what is under the pointer. */
 
-  let cardTimer = 0;
+  const cards = makeCardTimer({ card, plot, state, scene: lab, opening: () => inside.hide(true) });
+  let pointed = null;
+
   function hover(found) {
-    clearTimeout(cardTimer);
-    if (!isNarrow()) card.hide();
-    if (!found) return pointAt(undefined);
-    const k = Number(found.tier.at(-1));
-    const { word } = lab.document.tiers[found.tier];
-    const index = word ? word[found.index] : found.index;
-    pointAt(index < 0 ? undefined : lab.groups[k][index]);
-    cardTimer = setTimeout(() => {
-      if (!state.view?.rows[found.tier] || found.index >= lab.document.tiers[found.tier].length) return;
-      inside.hide(true);
-      card.show(found.tier, found.index);
-      placeCard(card.node, state.view, plot, found.tier, found.index, lab);
-    }, 120);
+    if (found?.tier === pointed?.tier && found?.index === pointed?.index) return;
+    pointed = found;
+    if (found) cards.show(found.tier, found.index);
+    else cards.hide();
+    pointAt(found ? groupOf(found) : undefined);
   }
+
+  /* The number of the group that a word, or a token's word, belongs to. */
+  function groupOf({ tier, index }) {
+    const { word } = lab.document.tiers[tier];
+    return lab.groups[Number(tier.at(-1))][word ? word[index] : index];
+  }
+
+  /* Words and tokens by keyboard; from a word to its partner in the other decoder. */
+  const walk = makeWalk({
+    scene: lab,
+    current: () => state.selected,
+    first: () => lab.data.columns.map((_, k) => `words${k}`).find((tier) => lab.document.tiers[tier].length) ?? "words0",
+    time: () => state.span?.start ?? player.state.time,
+    rows: () => Object.keys(state.view?.rows ?? {}).filter((row) => lab.document.tiers[row]),
+    choose: (tier, index) => {
+      select(tier, index);
+      cards.showNow(tier, index);
+    },
+    say,
+    partner: (from, tier) =>
+      tier.startsWith("words") ? lab.members[groupOf(from)]?.find(([k]) => `words${k}` === tier)?.[1] : undefined,
+  });
 
   function toggleHelp(isShown = help.hidden) {
     help.hidden = !isShown;
@@ -236,7 +259,8 @@ parts.compare_view = ({ root, element, props, server, trigger, watch }) => {
     const before = lab.document;
     if (before?.audio !== answer.audio) player.stop(); /* what it plays was heard of the old recording */
     lab.current = lab.pointed = null;
-    state.span = null;
+    state.span = state.selected = null;
+    card.hide();
     delete element.dataset.first;
     readComparison(answer, before);
     const { document: doc } = lab;
@@ -268,6 +292,11 @@ parts.compare_view = ({ root, element, props, server, trigger, watch }) => {
   function refresh() {
     if (!lab.data) return;
     hookTimeline();
+    hover(null);
+    if (!isStillThere()) {
+      state.selected = null;
+      card.hide();
+    }
     const { id, revision, columns, differences, moved } = lab.data;
     const digits = columns.map((_, k) => k + 1);
     const keys = `${digits.slice(0, -1).join(", ")} or ${digits.at(-1)}`;
@@ -277,6 +306,12 @@ parts.compare_view = ({ root, element, props, server, trigger, watch }) => {
     drawCharts();
     redraw();
     requestAnimationFrame(() => requestAnimationFrame(() => (element.dataset.ready = `${id}:${revision}`)));
+  }
+
+  /* Another reading may have other words where the selected one was. */
+  function isStillThere() {
+    const { tier, index, start } = state.selected ?? {};
+    return lab.document.tiers[tier]?.start[index] === start;
   }
 
   let measured = "";
@@ -293,7 +328,7 @@ parts.compare_view = ({ root, element, props, server, trigger, watch }) => {
   }
 
   const drag = connectPointer({ overlay, plot, state, player, setView, pan, zoom, seek, select, hover, scene: lab });
-  const plain = { ...inside.keys, n: () => goToNext(1), 0: () => pickKey(NEITHER) };
+  const plain = { ...inside.keys, n: () => goToNext(1), x: () => pickKey(NEITHER) };
   for (let k = 0; k < LETTERS.length; k++) plain[k + 1] = () => pickKey(k);
   connectKeys(
     frame,
@@ -304,8 +339,7 @@ parts.compare_view = ({ root, element, props, server, trigger, watch }) => {
       zoom,
       fit,
       toggleHelp,
-      selectNeighbour: (step) => pan(step * (state.b - state.a) * 0.25),
-      selectTier: () => {},
+      ...walk,
       isHelpOpen: () => !help.hidden,
       hasDocument: () => Boolean(lab.document),
       stop: () => player.stop(),

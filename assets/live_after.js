@@ -8,9 +8,11 @@ function makeLiveAfter({ root, server, formats, take }) {
   const listen = liveButton("Play", "play", () => (player.paused ? playSpan(0, Infinity) : player.pause()));
   const inspect = liveButton("Open in Transcribe", null, openInTranscribe);
   const toAnnotate = liveButton("Annotate", null, () => annotate("live", take().document));
-  const saves = [["wav", "WAV"], ...formats.map(({ format, name }) => [format, name])].map(([format, name]) => {
+  const saves = [];
+  const choices = formatButtons([{ format: "wav", name: "WAV", more: false }, ...formats], ({ format, name }) => {
     const made = liveButton(name, null, () => save(format));
     made.dataset.format = format;
+    saves.push(made);
     return made;
   });
   const note = h("p", { class: "ts-hint" });
@@ -18,7 +20,7 @@ function makeLiveAfter({ root, server, formats, take }) {
   const node = liveCard(
     "After you stop",
     h("div", { class: "ts-row ts-wrap" }, listen, inspect, toAnnotate),
-    h("div", { class: "ts-row ts-wrap" }, saves),
+    choices,
     note,
   );
 

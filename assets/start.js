@@ -293,6 +293,22 @@ parts.source = ({ root, props, trigger, watch }) => {
   show();
 };
 
+/* Buttons for formats [{format, name, more}]: a row, and folded away those that few people need. `make` answers a button. */
+function formatButtons(formats, make) {
+  const row = (isMore) =>
+    h("div", { class: "ts-row ts-wrap" }, formats.filter(({ more }) => more === isMore).map(make));
+  return [
+    row(false),
+    h(
+      "details",
+      { class: "ts-fold ts-more-formats" },
+      h("summary", {}, icon("down"), "More formats"),
+      row(true),
+      h("p", { class: "ts-hint" }, "EAF opens in ELAN. RTTM has no text. The dataset is a ZIP with the recording in it."),
+    ),
+  ];
+}
+
 /* A file in each format, made when it is asked for. */
 parts.downloads = ({ root, props, server }) => {
   const problem = h("span", { class: "ts-hint ts-problem", role: "alert" });
@@ -328,16 +344,8 @@ parts.downloads = ({ root, props, server }) => {
       h(
         "div",
         { class: "ts-body" },
-        h(
-          "div",
-          { class: "ts-row ts-wrap" },
-          (props.value ?? []).map(({ format, name }) =>
-            h(
-              "button",
-              { class: "ts-btn", type: "button", "data-format": format, onclick: () => download(format) },
-              name,
-            ),
-          ),
+        formatButtons(props.value ?? [], ({ format, name }) =>
+          h("button", { class: "ts-btn", type: "button", "data-format": format, onclick: () => download(format) }, name),
         ),
         hint,
         problem,

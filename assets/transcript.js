@@ -5,7 +5,12 @@
 const WORDS_A_BLOCK = 150;
 
 parts.text = ({ root, element }) => {
-  const copy = h("button", { class: "ts-btn ts-tall", type: "button", onclick: onCopy }, "Copy text");
+  const act = (name, onclick) => h("button", { class: "ts-btn ts-tall", type: "button", onclick }, name);
+  const copy = act("Copy text", onCopy);
+  const others = [
+    act("Compare decoders", () => compareThis()),
+    act("Correct it", () => annotate("transcribe", page.document.doc)),
+  ];
   const prose = h("div", { class: "ts-read", dir: "auto" });
   const reading = h("span", { class: "ts-tag", hidden: true, "data-reading": "" });
   const language = h("span", { class: "ts-tag", hidden: true, "data-language": "" });
@@ -21,7 +26,7 @@ parts.text = ({ root, element }) => {
         reading,
         h("span", { class: "ts-dim ts-wide-only" }, "Click a word to hear it"),
         h("span", { class: "ts-grow" }),
-        h("div", { class: "ts-actions" }, copy),
+        h("div", { class: "ts-actions" }, copy, others),
       ),
       h("div", { class: "ts-body" }, prose),
     ),
@@ -36,6 +41,7 @@ parts.text = ({ root, element }) => {
     reading.hidden = !reading.textContent;
     language.textContent = page.document?.language ?? "";
     language.hidden = !language.textContent;
+    for (const one of others) one.disabled = !page.document;
     nodes = [];
     current = pointed = null;
     if (!words?.length) {

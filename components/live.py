@@ -13,10 +13,9 @@ from typing import Any
 import gradio as gr
 
 import asr_core
-from asr_core import formats
+from components import downloads
 from components.decoder_settings import DecoderChoice
 from components.documents import UnknownDocumentError
-from components.downloads import FORMATS, SUFFIXES
 from components.header import understands
 from components.jobs import Request
 from components.live_difference import difference_of
@@ -90,12 +89,9 @@ def save(services: Services, session: LiveSession, format: Any) -> Path:
     document = services.documents.get(session.document)
     if format == "wav":
         return share_sound(document)
-    if not isinstance(format, str) or format not in SUFFIXES:
-        raise asr_core.FormatError(f"Formats are wav, {', '.join(SUFFIXES)}.")
-    path = document.folder / "exports" / f"{document.source.stem}.live.{SUFFIXES[format]}"
-    path.parent.mkdir(exist_ok=True)
-    formats.write(session.heard.final, path, format=format)
-    return path
+    if not downloads.is_offered(format):
+        raise asr_core.FormatError(f"Formats are wav, {downloads.OFFERED}.")
+    return downloads.write(document, session.heard.final, format, f"{document.source.stem}.live")
 
 
 def hear_again(services: Services, session: LiveSession) -> dict[str, Any]:
@@ -199,7 +195,7 @@ def build_live_tab(services: Services, model: gr.State, decoder: gr.HTML, note_o
     note = part("note", note_for(listed.get(first, ""), first), elem_id="ts-live-understands")
     value = {
         "samples": [{"name": one.path.name, "seconds": one.seconds} for one in samples()],
-        "formats": [{"format": name, "name": label} for name, label, _ in FORMATS],
+        "formats": downloads.offered(),
         "limit": live.limit(),
         "max_mb": services.settings.max_upload_mb,
     }

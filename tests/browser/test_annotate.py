@@ -281,6 +281,35 @@ def test_keys_are_shown_changed_and_never_act_while_typing(page: Page) -> None:
     expect(page.locator(".ts-undo")).to_contain_text("accepting")
 
 
+def test_the_card_follows_the_keys(page: Page, heard: asr_core.Transcript) -> None:
+    annotated(page)
+    card = page.locator("#ts-annotate .ts-card-hover")
+    page.keyboard.press("ArrowRight")
+    word = heard.words[0]
+    expect(card).to_contain_text(f"“{word.text}”")
+    expect(card).to_contain_text(f"{word.start:.3f} s")
+    page.keyboard.press("Shift+Alt+BracketRight")
+    at_revision(page, 1)
+    expect(card).to_contain_text(f"{word.start + 0.01:.3f} s")
+    page.keyboard.press("Shift+Alt+BracketLeft")
+    at_revision(page, 2)
+    expect(card).to_contain_text(f"{word.start:.3f} s")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowUp")
+    token = heard.words[1].tokens[0]
+    for text in (
+        f"“{token.text.strip()}”",
+        "Log-prob",
+        f"{token.log_prob:.3f}".replace("-", "−"),
+        f"Token id{token.id}",
+    ):
+        expect(card).to_contain_text(text)
+    page.keyboard.press("n")
+    expect(card).to_contain_text("unsure")
+    page.keyboard.press("?")
+    expect(page.locator(".ts-keys")).to_contain_text(re.compile(r"10 ms\s*Shift Alt \[ \]"))
+
+
 def test_find_and_replace_shows_what_it_would_do(page: Page) -> None:
     annotated(page, SHORT)
     page.keyboard.press("/")

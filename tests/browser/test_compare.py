@@ -188,7 +188,7 @@ def test_keys_go_to_differences_and_pick(page: Page, heard: asr_core.Comparison)
     expect(rows(page).nth(0).locator("[data-pick='1']")).to_have_attribute("aria-pressed", "true")
     page.keyboard.press("n")
     wait_heard(rows(page).nth(1))
-    page.keyboard.press("0")
+    page.keyboard.press("x")
     expect(rows(page).nth(1).locator("[data-pick='-1']")).to_have_attribute("aria-pressed", "true")
     place, at = next((i, one) for i, one in enumerate(heard.differences) if i > 1 and one.kind == "substitution")
     word = rows(page).nth(place)
@@ -207,6 +207,35 @@ def test_keys_go_to_differences_and_pick(page: Page, heard: asr_core.Comparison)
     for one in (heard.differences[0], at):  # those of which the second reading was picked
         words[one.readings[0]] = heard.transcripts[1].words[one.readings[1]].text
     assert Path(download.value.path()).read_text(encoding="utf-8").split() == words
+
+
+def test_arrows_walk_the_words_of_both_decoders(page: Page, heard: asr_core.Comparison) -> None:
+    open_tab(page)
+    view = compare(page, "TDT vs CTC")
+    ours, theirs = (transcript.words for transcript in heard.transcripts)
+    index, partner = next((i, j) for i, j in heard.partners[0] if i and j)
+    card = page.locator("#ts-compare-view .ts-card-hover")
+    page.locator("#ts-compare-view .ts-align").focus()
+    for word in ours[: index + 1]:
+        page.keyboard.press("ArrowRight")
+        expect(view).to_have_attribute("data-played", re.compile(rf"^{word.start:.3f}:{word.end:.3f}:"))
+        expect(card).to_contain_text(f"“{word.text}”")
+        expect(card).to_contain_text(f"{word.start:.3f} s")
+    there = theirs[partner]
+    page.keyboard.press("ArrowDown")
+    expect(view).to_have_attribute("data-played", re.compile(rf"^{there.start:.3f}:{there.end:.3f}:"))
+    expect(page.locator("#ts-compare-view .ts-status")).to_contain_text(f"{there.text}, B, confidence")
+    expect(card).to_contain_text(f"{there.confidence:.2f}")
+    page.keyboard.press("ArrowUp")
+    expect(page.locator("#ts-compare-view .ts-status")).to_contain_text(f"{ours[index].text}, A, confidence")
+    page.keyboard.press("+")
+    expect(view).not_to_have_attribute("data-view", re.compile(r"^0\.0000:"))
+    page.keyboard.press("0")
+    expect(view).to_have_attribute("data-view", re.compile(rf"^0\.0000:{heard.transcripts[0].duration:.2f}"))
+    expect(rows(page).locator("[aria-pressed=true]")).to_have_count(0)
+    page.keyboard.press("?")
+    for text in ("Zoom in, out, all+ − 0", "NeitherX", "Word before, after← →"):
+        expect(page.locator("#ts-compare-view .ts-help")).to_contain_text(text)
 
 
 def test_partners_light_up_and_the_worst_moments_are_walked(page: Page, heard: asr_core.Comparison) -> None:

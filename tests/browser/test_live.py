@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -53,6 +54,14 @@ def test_the_recording_opens_in_transcribe(live: Open, demo: asr_core.Recognizer
     with page.page.expect_download() as download:
         page.press("TXT")
     assert " ".join(Path(download.value.path()).read_text(encoding="utf-8").split()) == page.text
+    page.part.get_by_text("More formats").click()
+    for name, format in (("EAF", "eaf"), ("Hugging Face dataset", "hf")):
+        with page.page.expect_download() as download:
+            page.press(name)
+        download.value.save_as(path := tmp_path / download.value.suggested_filename)
+        if format == "hf":
+            zipfile.ZipFile(path).extractall(path := tmp_path / "dataset")
+        assert asr_core.formats.read(path, format=format).transcript().text.split() == page.text.split()
     page.press("Open in Transcribe")
     view = page.page
     expect(view.locator("[data-ready]")).to_be_visible(timeout=60_000)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import wave
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -83,11 +84,60 @@ def test_textgrid_opens_in_independent_readers(
     assert again.getFirst("words").maxTime == pytest.approx(heard.duration, abs=1e-3)
 
 
-def test_every_format_downloads(page: Page, uploaded) -> None:
-    for name in ("srt", "vtt", "textgrid", "ctm", "json", "csv", "txt"):
+def test_every_format_downloads(page: Page, uploaded, heard: asr_core.Transcript, tmp_path: Path) -> None:
+    offered = page.locator("[data-part=downloads] [data-format]")
+    assert [one.get_attribute("data-format") for one in offered.all() if one.is_visible()] == [
+        *("srt", "vtt", "textgrid", "ctm", "json", "csv", "txt")
+    ]
+    page.get_by_text("More formats", exact=True).locator("visible=true").click()
+    names = offered.evaluate_all("all => all.map((one) => one.dataset.format)")
+    assert set(names) == set(asr_core.formats.FORMATS)
+    for name in names:
         with page.expect_download() as download:
-            page.click(f"[data-format={name}]")
-        assert Path(download.value.path()).stat().st_size > 20
+            page.click(f"[data-part=downloads] [data-format={name}]")
+        path = tmp_path / download.value.suggested_filename
+        download.value.save_as(path)
+        if name == "hf":
+            zipfile.ZipFile(path).extractall(path := tmp_path / "dataset")
+        found = asr_core.formats.read(path, format=name)
+        assert found.tiers[0].segments[-1].end == pytest.approx(heard.words[-1].end, abs=0.1) or name == "txt"
+
+
+def test_the_text_goes_on_to_the_other_tabs(page: Page, uploaded, samples: Path) -> None:
+    name = page.locator("#ts-compare-source .ts-name")
+    page.get_by_role("button", name="Compare decoders").click()
+    expect(name).to_have_text(NAME)
+    page.get_by_role("button", name="New audio").locator("visible=true").click()
+    page.set_input_files("#ts-compare-start input[type=file]", samples / "sandwich.flac")
+    expect(name).to_have_text("sandwich.flac")
+    page.get_by_role("tab", name="Transcribe").click()
+    page.get_by_role("button", name="Compare decoders").click()
+    expect(name).to_have_text(NAME)
+    page.get_by_role("tab", name="Transcribe").click()
+    page.get_by_role("button", name="Correct it").click()
+    expect(page.locator("#ts-annotate .ts-annotate-bar .ts-name")).to_have_text(NAME)
+
+
+def test_what_opens_over_the_page_rises_and_goes(page: Page, uploaded) -> None:
+    page.evaluate(
+        """window.moved = [];
+        for (const kind of ["transitionrun", "transitionend"])
+          addEventListener(kind, ({target, propertyName, elapsedTime}) =>
+            target.matches(".ts-pop") && window.moved.push([kind, propertyName, elapsedTime]));"""
+    )
+    ended = "() => window.moved.filter(([kind, name]) => kind === 'transitionend' && name === 'opacity').length"
+    for times in (1, 2):
+        uploaded.focus()
+        page.keyboard.press("?")
+        page.wait_for_function(f"n => ({ended})() === n", arg=times)
+    expect(page.locator(".ts-help")).to_be_hidden()
+    assert {took for kind, name, took in page.evaluate("window.moved") if kind == "transitionend"} == {0.2}
+    page.emulate_media(reduced_motion="reduce")
+    page.evaluate("window.moved.length = 0")
+    page.get_by_role("button", name="Layers").locator("visible=true").click()
+    expect(page.locator("#ts-align .ts-layers")).to_be_visible()
+    page.wait_for_timeout(300)
+    assert page.evaluate("window.moved") == []
 
 
 def test_threshold_moves_every_mark(page: Page, uploaded, heard: asr_core.Transcript) -> None:

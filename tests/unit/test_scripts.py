@@ -17,3 +17,17 @@ def test_no_two_scripts_declare_the_same_name() -> None:
 
 def test_every_script_is_in_the_page() -> None:
     assert sorted(path.name for path in ASSETS.glob("*.js")) == sorted(SCRIPTS)
+
+
+def test_nothing_is_painted_smaller_than_can_be_read() -> None:
+    """The design's least size is 11 px, on canvases and in styles."""
+    painted = re.compile(r"\.font = (.*)px")
+    sizes = {
+        int(size)
+        for script in SCRIPTS
+        for said in painted.findall((ASSETS / script).read_text("utf-8"))
+        for size in re.findall(r"(?<![\w.])(\d+)(?!\d)", re.sub(r"\b[47]00\b", "", said))
+    }
+    styled = re.compile(r"font-size: (\d+)px")
+    sizes |= {int(size) for file in ASSETS.glob("*.css") for size in styled.findall(file.read_text("utf-8"))}
+    assert len(sizes) > 2 and min(sizes) >= 11

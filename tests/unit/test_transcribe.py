@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +17,7 @@ import asr_core
 from asr_core.lm import write_arpa
 from components import transcribe as tab
 from components.align_view import columns_of
-from components.downloads import export
+from components.downloads import export, offered
 from components.screen import KEEP, Screen
 from components.services import Services
 from components.settings import Settings
@@ -143,6 +144,30 @@ def test_a_picked_reading_is_what_is_shown_and_exported(services: Services) -> N
     tab.pick_reading(services, SimpleNamespace(doc=key, reading=1))
     last(tab.transcribe(services, CHOICE, key))
     assert services.documents.get(key).picked == 0
+
+
+def test_every_format_that_is_offered_reads_back(services: Services, demo: asr_core.Recognizer, tmp_path: Path) -> None:
+    heard = demo.transcribe(SAMPLES / "sandwich.flac")
+    document = services.documents.add(SAMPLES / "sandwich.flac", "my clip.flac", move=False)
+    document = services.documents.update(document.id, transcript=heard)
+    assert {one["format"] for one in offered()} == set(asr_core.formats.FORMATS)
+    for format in (one["format"] for one in offered()):
+        path = export(document, format)
+        assert path.parent.parent == document.folder, "it must lie where the page may fetch it"
+        if format == "hf":
+            zipfile.ZipFile(path).extractall(tmp_path / "data")
+            assert (tmp_path / "data" / "my clip.flac").read_bytes() == document.source.read_bytes()
+            path = tmp_path / "data"
+        found = asr_core.formats.read(path, format=format)
+        if format == "rttm":
+            assert [(one.start, one.end) for one in found.tiers[0].segments] == [
+                (pytest.approx(one.start, abs=1e-3), pytest.approx(one.end, abs=1e-3)) for one in heard.sentences
+            ]
+            continue
+        said = " ".join(one.text.strip() for one in found.tiers[-1].segments)
+        assert found.transcript().text.split() == heard.text.split() or said.split() == heard.text.split(), format
+        if format in ("eaf", "nemo", "hf"):
+            assert found.audio.name == "my clip.flac"
 
 
 @pytest.mark.parametrize("reading", [-1, 99, None, "1", True, 1.0])
