@@ -283,7 +283,7 @@ def test_a_cancel_ends_a_decode_in_its_middle(oracle, monkeypatch, name, decodin
     monkeypatch.setitem(transcribing.BATCH_SECONDS, "CPU", 4.0)
     model = oracle(name)
     sound = np.tile(SOUND, 40)
-    one = Chunking(length=4, overlap=0)
+    one = Chunking(length=4, overlap=0, at_silence=False)
     counted = Stop(10**9)
     whole = model.transcribe(sound, decoding=decoding, chunking=one, cancel=counted)
     looks = 10**9 - counted.left
