@@ -8,6 +8,7 @@ from typing import Any
 
 import gradio as gr
 
+from components import uploads
 from components.about import build_about_tab
 from components.annotate import build_annotate_tab
 from components.compare import build_compare_tab
@@ -18,16 +19,11 @@ from components.settings import Settings, SettingsError
 from components.theme import build_theme
 from components.transcribe import build_transcribe_tab
 
-#: Seconds between two looks for uploads that nothing has taken in.
-UPLOADS_SWEPT = 600
-
 
 def build_app(settings: Settings) -> gr.Blocks:
     """The whole page. Launch it with `launch_options(settings)`."""
     services = Services.start(settings)
-    # A page may close, or a file be refused, before an upload is taken in: it goes when a recording would.
-    uploads = (UPLOADS_SWEPT, max(60, round(settings.retention_hours * 3600)))
-    with gr.Blocks(title="Tokenscope", fill_width=True, analytics_enabled=False, delete_cache=uploads) as blocks:
+    with gr.Blocks(title="Tokenscope", fill_width=True, analytics_enabled=False) as blocks:
         header = build_header(services)
         with gr.Tabs():
             with gr.Tab("Transcribe", id="transcribe"):
@@ -42,6 +38,7 @@ def build_app(settings: Settings) -> gr.Blocks:
             with gr.Tab("About this model", id="about"):
                 about = build_about_tab(services.models)
         connect_header(blocks, services, header, transcribe, about)
+    uploads.sweep_every(blocks, 600.0, settings.retention_hours * 3600)
     # So that the model stands when the first page asks for it; if it fails, the page says why.
     services.jobs.load(settings.model)
     return blocks

@@ -46,9 +46,12 @@ def seconds(name: str, value: Any) -> None:
 def whole(name: str, value: Any, *, least: int = 1, most: int | None = None, optional: bool = False) -> None:
     if optional and value is None:
         return
-    top = LARGEST if most is None else most
-    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= top:
-        kind = f"a whole number from {least}{f' to {most}' if most else ''}{', or None' if optional else ''}"
+    top = int(LARGEST) if most is None else most
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or not least <= value <= top:
+        # The usual top is beyond what means anything, so it is named only to who has gone there.
+        is_over = isinstance(value, int | np.integer) and value > top
+        to = f" to {top}" if most or is_over else ""
+        kind = f"a whole number from {least}{to}{', or None' if optional else ''}"
         raise DecodingError(f"{name} is {kind}, not {shown(value)}.")
 
 

@@ -57,10 +57,10 @@ class Segmentation:
     gap_frames: int | None = None
 
     def __post_init__(self) -> None:
-        marks = self.separators
-        if not isinstance(marks, tuple | list) or not all(isinstance(mark, str) and mark for mark in marks):
-            raise DecodingError(f"Segmentation.separators is a tuple of marks, not {checks.shown(marks)}.")
-        object.__setattr__(self, "separators", tuple(marks))
+        marks = checks.several("Segmentation.separators", self.separators, "marks")
+        if not all(isinstance(mark, str) and mark for mark in marks):
+            raise DecodingError(f"Segmentation.separators is a list of marks, not {checks.shown(self.separators)}.")
+        object.__setattr__(self, "separators", marks)
         for name in ("silence", "max_seconds"):
             checks.seconds(f"Segmentation.{name}", getattr(self, name))
         for name, least in (("max_words", 1), ("gap_frames", 0)):

@@ -196,10 +196,10 @@ function buildAnnotateView(element) {
   }
 
   /* After an edit the card of the selection says what is so now. */
-  function renewCard() {
+  function renewCard(wasOpen) {
     const one = selected();
     if (!one) card.hide();
-    else if (!card.node.hidden) cards.showNow(one.tier.key, one.index);
+    else if (wasOpen) cards.showNow(one.tier.key, one.index);
   }
 
   function say(text) {
@@ -249,8 +249,9 @@ function buildAnnotateView(element) {
 
   function refresh() {
     if (!desk.document) return;
+    const wasOpen = !card.node.hidden;
     hover(null);
-    renewCard();
+    renewCard(wasOpen);
     redraw();
     const { id, revision } = desk.head;
     requestAnimationFrame(() => requestAnimationFrame(() => (element.dataset.ready = `${id}:${revision}`)));

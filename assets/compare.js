@@ -245,7 +245,8 @@ parts.compare_source = ({ root, props, trigger, watch }) => {
     name.title = called;
     facts.textContent = about;
     renew.hidden = !called;
-    adopt.hidden = !props.adopt;
+    /* A recording that has been taken over meanwhile is not offered. */
+    adopt.hidden = !props.adopt || props.adopt === props.value?.name;
     adopt.replaceChildren("Use ", h("bdi", { class: "ts-ellipsis" }, props.adopt ?? ""));
     go.disabled = !called;
     reason.hidden = Boolean(called);

@@ -169,6 +169,7 @@ parts.compare_view = ({ root, element, props, server, trigger, watch }) => {
     const room = (state.b - state.a) * 0.2;
     state.span = { start, end };
     state.selected = null;
+    cards.hide();
     reveal(Math.max(0, start - room), Math.min(lab.document.duration, end + room));
     player.seek(start);
     if (sounds && end > start) play(start, end);
@@ -189,7 +190,7 @@ parts.compare_view = ({ root, element, props, server, trigger, watch }) => {
     }
     const [start, end] = [items.start[index], items.end[index]];
     showSpan(start, end);
-    state.selected = { tier, index, start, end };
+    state.selected = { tier, index, start, end, text: items.text[index] };
     say(`${items.text[index].trim()}, ${LETTERS[k]}, confidence ${items.confidence[index].toFixed(2)}`);
   }
   lab.select = select;
@@ -310,8 +311,9 @@ parts.compare_view = ({ root, element, props, server, trigger, watch }) => {
 
   /* Another reading may have other words where the selected one was. */
   function isStillThere() {
-    const { tier, index, start } = state.selected ?? {};
-    return lab.document.tiers[tier]?.start[index] === start;
+    const { tier, index, start, end, text } = state.selected ?? {};
+    const items = lab.document.tiers[tier];
+    return items?.start[index] === start && items.end[index] === end && items.text[index] === text;
   }
 
   let measured = "";

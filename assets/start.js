@@ -150,36 +150,46 @@ parts.samples = ({ root, props, trigger, server }) => {
 parts.messages = ({ root, props, trigger, server, watch }) => {
   const ICON_OF = { info: "info", warn: "warn", error: "warn" };
 
-  function progressCard({ text, left, share, job }) {
-    const bar = h("i");
-    bar.style.width = `${100 * clamp(share ?? 0, 0, 1)}%`;
-    const cancel = h("button", { class: "ts-btn ts-cancel", type: "button" }, "Cancel");
-    cancel.addEventListener("click", () => {
-      cancel.disabled = true;
-      cancel.textContent = "Stopping…";
-      server.cancel_job(job);
-    });
-    return h(
-      "section",
-      { class: "ts-card ts-progress" },
-      h(
-        "div",
-        { class: "ts-row" },
-        h(
-          "span",
-          { class: "ts-grow", role: "status" },
-          text,
-          left ? h("span", { class: "ts-dim" }, `, ${left}`) : null,
-        ),
-        job ? cancel : null,
-      ),
-      h("div", { class: share === null ? "ts-bar-track ts-unknown" : "ts-bar-track" }, bar),
-    );
+  /* These stay while the work goes on, so that a press of Cancel, the focus and what is being read are not lost. */
+  const said = h("span", { class: "ts-grow", role: "status" });
+  const cancel = h("button", { class: "ts-btn ts-cancel", type: "button", onclick: stop }, "Cancel");
+  const bar = h("i");
+  const track = h("div", { class: "ts-bar-track" }, bar);
+  const card = h("section", { class: "ts-card ts-progress" }, h("div", { class: "ts-row" }, said, cancel), track);
+  const heard = h("p", { class: "ts-body", dir: "auto", tabindex: 0, "aria-label": "Text so far" });
+  const soFar = h("section", { class: "ts-card ts-so-far" }, h("header", {}, h("h2", {}, "Text so far")), heard);
+  let job = null;
+
+  function stop() {
+    cancel.disabled = true;
+    cancel.textContent = "Stopping…";
+    server.cancel_job(job);
   }
 
-  /* The end of what was heard so far. */
-  function soFar(text) {
-    return h("section", { class: "ts-card ts-so-far" }, h("header", {}, h("h2", {}, "Text so far")), h("p", { class: "ts-body" }, text));
+  function showProgress(progress) {
+    if (!progress || progress.job !== job) {
+      cancel.disabled = false;
+      cancel.textContent = "Cancel";
+    }
+    job = progress?.job ?? null;
+    const { text = "", left = "", share = 0, heard: words = "" } = progress ?? {};
+    const now = left ? `${text}, ${left}` : text;
+    if (said.textContent !== now) said.replaceChildren(text, left ? h("span", { class: "ts-dim" }, `, ${left}`) : "");
+    cancel.hidden = !job;
+    track.classList.toggle("ts-unknown", share === null);
+    bar.style.width = `${100 * clamp(share ?? 0, 0, 1)}%`;
+    place(card, Boolean(progress), () => root.prepend(card));
+    place(soFar, Boolean(words), () => card.after(soFar));
+    if (heard.textContent === words) return;
+    const isAtEnd = heard.scrollTop + heard.clientHeight >= heard.scrollHeight - 4;
+    heard.textContent = words;
+    if (isAtEnd) heard.scrollTop = heard.scrollHeight;
+  }
+
+  /* Put a node into the page or take it out; one that is in its place is not touched. */
+  function place(node, isWanted, put) {
+    if (isWanted && !node.isConnected) put();
+    else if (!isWanted) node.remove();
   }
 
   function message({ kind, strong, text, action }) {
@@ -205,15 +215,9 @@ parts.messages = ({ root, props, trigger, server, watch }) => {
       if (stage !== "working" && !messages.some(({ kind }) => kind === "error")) openSettings(false);
       if (stage === "empty") clearAddress();
     }
-    const old = root.querySelector(".ts-cancel:disabled");
-    const heard = progress?.heard ? [soFar(progress.heard)] : [];
-    root.replaceChildren(...(progress ? [progressCard(progress)] : []), ...messages.map(message), ...heard);
-    for (const card of root.querySelectorAll(".ts-so-far .ts-body")) card.scrollTop = card.scrollHeight;
-    const cancel = root.querySelector(".ts-cancel");
-    if (old && cancel) {
-      cancel.disabled = true;
-      cancel.textContent = "Stopping…";
-    }
+    showProgress(progress);
+    for (const old of root.querySelectorAll(".ts-message")) old.remove();
+    root.append(...messages.map(message));
   }
   watch("value", show);
   show();

@@ -46,7 +46,7 @@ def download(
 
     Args:
         sizes: bytes of each file.
-        again: fetch also those that are there.
+        again: fetch also those that are there with another size: they are damaged.
         on_progress: called with bytes of all files, also when there are no new ones; what it raises ends the download.
     Raises:
         DownloadError: it has failed, or no byte has come for `PATIENCE` seconds.
@@ -54,7 +54,7 @@ def download(
     names, total, places = list(sizes), sum(sizes.values()), []
     before = now = 0
     heard = None
-    wanted = {"repository": repository, "revision": revision, "names": names, "again": again}
+    wanted = {"repository": repository, "revision": revision, "names": names, "whole": dict(sizes) if again else {}}
     with closing(_news(wanted)) as listening:
         for news in listening:
             if "error" in news:

@@ -42,7 +42,7 @@ def fetch(
         revision: branch, tag or commit; None = the main branch.
         local_files_only: ask no server. Without a network this happens by itself.
         on_progress: called with bytes of the whole download.
-        again: download also what is there, because it is damaged.
+        again: download also what is there in another size than the Hub has it, because something is damaged.
     Raises:
         ModelError: no such repository or revision, no permission, no model in it, or neither cache nor network has it.
     """

@@ -3,9 +3,9 @@
 `hub.py` runs it, because a process can be ended whatever it waits for. Where the network is lost in the middle,
 huggingface_hub waits and tries again for many minutes, in places that take no limit.
 
-Reads one line from its input: {repository, revision, names, again}; `again` fetches also what is there. Writes a line
-for each piece of news: {bytes} of the file that is being fetched, {place} of each file that is there, or {error, text,
-errno} and ends.
+Reads one line from its input: {repository, revision, names, whole}; `whole` names the bytes of files that are fetched
+anew where they have another size. Writes a line for each piece of news: {bytes} of the file that is being fetched,
+{place} of each file that is there, or {error, text, errno} and ends.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import json
 import os
 import signal
 import sys
+from pathlib import Path
 from typing import Any
 
 
@@ -27,13 +28,11 @@ def main() -> None:
     _say(bytes=0)
     try:
         for name in wanted["names"]:
-            place = hf_hub_download(
-                wanted["repository"],
-                name,
-                revision=wanted["revision"],
-                force_download=wanted["again"],
-                tqdm_class=_bar(),
-            )
+            options = {"revision": wanted["revision"], "tqdm_class": _bar()}
+            place = hf_hub_download(wanted["repository"], name, **options)
+            whole = wanted["whole"].get(name)
+            if whole and Path(place).stat().st_size != whole:
+                place = hf_hub_download(wanted["repository"], name, force_download=True, **options)
             _say(place=place)
     except KeyboardInterrupt:
         sys.exit(1)

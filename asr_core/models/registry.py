@@ -164,7 +164,7 @@ def locate(
 
 
 def fetched_again(source: str | Path, *, revision: str | None, on_progress: OnProgress | None) -> Path | None:
-    """As `locate` for a Hub id, with every file fetched anew; None for a model that is from elsewhere.
+    """As `locate` for a Hub id, with files of a wrong size fetched anew; None for a model that is from elsewhere.
 
     Without a network it is what the cache has.
     """

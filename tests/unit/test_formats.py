@@ -120,9 +120,9 @@ def test_textgrid(tmp_path_factory, tier, value):
 def test_csv(tier, value):
     rows = list(csv.DictReader(io.StringIO(rendered(value, "csv", tier), newline="")))
     assert not any(row["text"].startswith(("=", "+", "-", "@")) for row in rows)  # a spreadsheet would run it
-    assert [row["text"].removeprefix("'") for row in rows] == [
-        item.text.removeprefix("'") for item in getattr(value, tier)
-    ]
+    # As it is, or behind the apostrophe that keeps a spreadsheet from running it.
+    pairs = zip(rows, getattr(value, tier), strict=True)
+    assert all(row["text"] in (item.text, f"'{item.text}") for row, item in pairs)
     assert [float(row["start"]) for row in rows] == [round(item.start, 3) for item in getattr(value, tier)]
 
 

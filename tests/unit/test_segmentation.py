@@ -102,7 +102,7 @@ def test_nemo_rule_takes_separators_as_they_are():
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        ({"separators": "."}, "tuple of marks"),
+        ({"separators": "."}, "list of marks"),
         ({"silence": 0}, "silence"),
         ({"silence": float("nan")}, "silence"),
         ({"max_words": 0}, "max_words is a whole number from 1"),
