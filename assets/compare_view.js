@@ -311,7 +311,8 @@ parts.compare_view = ({ root, element, props, server, trigger, watch }) => {
 
   /* Another reading may have other words where the selected one was. */
   function isStillThere() {
-    const { tier, index, start, end, text } = state.selected ?? {};
+    if (!state.selected) return false;
+    const { tier, index, start, end, text } = state.selected;
     const items = lab.document.tiers[tier];
     return items?.start[index] === start && items.end[index] === end && items.text[index] === text;
   }
