@@ -12,7 +12,7 @@ parts.compare_view = ({ root, element, props, server, trigger, watch }) => {
     b: 1,
     view: null,
     span: null /* {start, end} that the view stands at */,
-    selected: null /* {tier, index, start, end} of the word or token there, where it is one */,
+    selected: null /* {tier, index, start, end, text} of the word or token there, where it is one */,
     arrived: 0,
     isGrey: true,
     layers: { waveform: true, spectrogram: true, tokens: false },
